@@ -1,0 +1,93 @@
+"""Variable-feature self-attention (VSA), section 3.3 of the paper.
+
+One attention matrix between the slices of one mode of a three-mode tensor, computed from
+projections of the third mode alone, so that the layer takes tensors of any first and second size.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+
+class MVSA(nn.Module):
+    r"""Multi-head variable-feature self-attention.
+
+    For each head (equations 1-3 of the paper), with slices along the first mode,
+
+    .. math:: A = \mathrm{softmax}(Q_{(1)} K_{(1)}^\top / \sqrt{D_2 H_K}),\quad O = V \times_1 A
+
+    and the heads concatenated along the third mode and projected by :math:`W^O` (equation 4).
+
+    Parameters
+    ----------
+    width_in : int
+        D_3, the third mode of the input.
+    width_out : int
+        The third mode of the output.
+    heads : int
+        R.
+    head_width : int
+        H_K = H_V.
+
+    Notes
+    -----
+    The matricizations are views of one projection, so the cost is four matrix products and memory
+    is O(D_1^2 R + D_1 D_2 R H_K) per task: no tensor of size D_1^2 D_2 is ever formed.
+    """
+
+    def __init__(self, width_in: int, width_out: int, heads: int, head_width: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.head_width = head_width
+        self.qkv = nn.Linear(width_in, 3 * heads * head_width, bias=False)
+        self.out = nn.Linear(heads * head_width, width_out, bias=False)
+
+    def forward(self, z: Tensor, axis: int, mask: Tensor, other_mask: Tensor) -> Tensor:
+        """Attend between the slices along one of the two variable modes.
+
+        Parameters
+        ----------
+        z : Tensor, shape (B, N, S, width_in)
+            Finite everywhere, padding included.
+        axis : {1, 2}
+            1 attends between the N rows, 2 between the S attributes and labels; the other mode is
+            then the paper's second mode, D_2.
+        mask : Tensor of bool, shape (B, size of the attended mode)
+            Slices that exist.
+        other_mask : Tensor of bool, shape (B, size of the other mode)
+            Elements of the other mode that exist; only they enter the scores, and D_2 counts them.
+
+        Returns
+        -------
+        Tensor, shape (B, N, S, width_out)
+            What it holds in padded positions is finite and has no meaning.
+        """
+        b, n, s, _ = z.shape
+        qkv = self.qkv(z).view(b, n, s, 3, self.heads, self.head_width)
+        # (B, N, S, 3, R, H_K) -> three of (B, R, D1, D2, H_K)
+        order = (3, 0, 4, 1, 2, 5) if axis == 1 else (3, 0, 4, 2, 1, 5)
+        q, k, v = qkv.permute(order).unbind(0)
+        # Each task's own D_2; scaling and masking the queries is enough, since scores are Q K^T.
+        d2 = other_mask.sum(1).clamp(min=1).to(q.dtype)
+        weight = other_mask.to(q.dtype) * (d2 * self.head_width).rsqrt().unsqueeze(1)
+        q = q * weight[:, None, None, :, None]
+        o = F.scaled_dot_product_attention(
+            q.flatten(3), k.flatten(3), v.flatten(3), attn_mask=mask[:, None, None, :], scale=1.0
+        )
+        # (B, R, D1, D2 H_V) -> (B, N, S, R H_V)
+        o = o.view(b, self.heads, *q.shape[2:4], self.head_width)
+        o = o.permute((0, 2, 3, 1, 4) if axis == 1 else (0, 3, 2, 1, 4))
+        return self.out(o.reshape(b, n, s, self.heads * self.head_width))
+
+
+def finite_rows(mask: Tensor) -> Tensor:
+    """A mask in which every task has at least one slice, so that no softmax is over nothing.
+
+    A task without unlabeled rows, say, still yields finite numbers, which nobody reads.
+    """
+    empty = ~mask.any(1, keepdim=True)
+    first = torch.zeros_like(mask)
+    first[:, :1] = True
+    return mask | (empty & first)

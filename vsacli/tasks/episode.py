@@ -1,0 +1,158 @@
+"""One task with its answer, and several of them side by side as a padded batch.
+
+An :class:`Episode` is what Algorithm 1 of the paper samples in lines 3-4: labeled rows, unlabeled
+rows, and the held-out answer of the unlabeled ones. It is plain NumPy, so that baselines and
+evaluation need no torch; :func:`collate` turns episodes into the tensors that the network reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import torch
+
+    from vsacli.nn.batch import TaskBatch
+
+TaskKind = Literal["classification", "regression"]
+
+
+@dataclass(frozen=True)
+class Episode:
+    """A task: labeled rows first, then unlabeled rows whose answer is held out.
+
+    Attributes
+    ----------
+    x : ndarray of float32, shape (L + U, M)
+        Attribute values; NaN where not observed.
+    n_labeled : int
+        L, the number of labeled rows, which come first.
+    y : ndarray, shape (L + U,)
+        int64 class indices below ``n_classes``, or float32 targets. The rows from L on are the
+        answer and are never shown to a method.
+    kind : {"classification", "regression"}
+        What ``y`` holds.
+    n_classes : int
+        C for classification, 1 for regression.
+    scored : ndarray of bool, shape (U,)
+        Unlabeled rows whose answer is known; the others are context only and stay out of every
+        loss and metric.
+    name : str
+        The table that the episode comes from.
+    family : str
+        Tables of one family are near relatives; means are taken over families.
+    """
+
+    x: np.ndarray
+    n_labeled: int
+    y: np.ndarray
+    kind: TaskKind
+    n_classes: int
+    scored: np.ndarray
+    name: str = ""
+    family: str = ""
+
+    @property
+    def n_unlabeled(self) -> int:
+        """U, the number of unlabeled rows."""
+        return len(self.x) - self.n_labeled
+
+    @property
+    def answer(self) -> np.ndarray:
+        """The held-out labels of the unlabeled rows, shape (U,)."""
+        return self.y[self.n_labeled :]
+
+
+@dataclass
+class EpisodeBatch:
+    """Padded episodes as the network and the loss read them.
+
+    Attributes
+    ----------
+    tasks : TaskBatch
+        The network's input.
+    answer : Tensor, shape (B, U)
+        Held-out classes (long) or targets (float); 0 where padded.
+    scored : Tensor of bool, shape (B, U)
+        Where ``answer`` counts.
+    """
+
+    tasks: TaskBatch
+    answer: torch.Tensor
+    scored: torch.Tensor
+
+    def to(self, device: torch.device | str, non_blocking: bool = False) -> EpisodeBatch:
+        """The same batch on another device."""
+        return EpisodeBatch(
+            self.tasks.to(device, non_blocking),
+            self.answer.to(device, non_blocking=non_blocking),
+            self.scored.to(device, non_blocking=non_blocking),
+        )
+
+    def pin_memory(self) -> EpisodeBatch:
+        """The same batch in page-locked memory, from which copies to a GPU run in the background."""
+        return EpisodeBatch(self.tasks.pin_memory(), self.answer.pin_memory(), self.scored.pin_memory())
+
+
+def collate(episodes: Sequence[Episode]) -> EpisodeBatch:
+    """Pad episodes of one kind to common sizes and stack them.
+
+    Parameters
+    ----------
+    episodes : sequence of Episode
+        At least one; all of the same kind.
+
+    Returns
+    -------
+    EpisodeBatch
+        With L, U, M, C the largest among the episodes.
+    """
+    import torch
+
+    from vsacli.nn.batch import TaskBatch
+
+    b = len(episodes)
+    n_l = max(e.n_labeled for e in episodes)
+    n_u = max(e.n_unlabeled for e in episodes)
+    m = max(e.x.shape[1] for e in episodes)
+    c = max(e.n_classes for e in episodes)
+    classes = episodes[0].kind == "classification"
+
+    x = np.zeros((b, n_l + n_u, m), np.float32)
+    observed = np.zeros((b, n_l + n_u, m), bool)
+    rows = np.zeros((b, n_l + n_u), bool)
+    attrs = np.zeros((b, m), bool)
+    class_mask = np.zeros((b, c), bool)
+    y = np.zeros((b, n_l), np.int64) if classes else np.zeros((b, n_l, 1), np.float32)
+    answer = np.zeros((b, n_u), np.int64 if classes else np.float32)
+    scored = np.zeros((b, n_u), bool)
+    for i, e in enumerate(episodes):
+        l, u, k = e.n_labeled, e.n_unlabeled, e.x.shape[1]
+        for first, part in ((0, e.x[:l]), (n_l, e.x[l:])):
+            seen = np.isfinite(part)
+            at = slice(first, first + len(part))
+            observed[i, at, :k] = seen
+            x[i, at, :k] = np.where(seen, part, 0)
+            rows[i, at] = True
+        attrs[i, :k] = True
+        class_mask[i, : e.n_classes] = True
+        if classes:
+            y[i, :l] = e.y[:l]
+        else:
+            y[i, :l, 0] = e.y[:l]
+        scored[i, :u] = e.scored
+        answer[i, :u] = np.where(e.scored, e.answer, 0)
+    tasks = TaskBatch(
+        x=torch.from_numpy(x),
+        observed=torch.from_numpy(observed),
+        n_labeled=n_l,
+        y=torch.from_numpy(y),
+        row_mask=torch.from_numpy(rows),
+        attr_mask=torch.from_numpy(attrs),
+        class_mask=torch.from_numpy(class_mask),
+    )
+    return EpisodeBatch(tasks, torch.from_numpy(answer), torch.from_numpy(scored))
