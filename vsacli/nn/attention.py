@@ -6,7 +6,6 @@ projections of the third mode alone, so that the layer takes tensors of any firs
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -81,13 +80,3 @@ class MVSA(nn.Module):
         o = o.permute((0, 2, 3, 1, 4) if axis == 1 else (0, 3, 2, 1, 4))
         return self.out(o.reshape(b, n, s, self.heads * self.head_width))
 
-
-def finite_rows(mask: Tensor) -> Tensor:
-    """A mask in which every task has at least one slice, so that no softmax is over nothing.
-
-    A task without unlabeled rows, say, still yields finite numbers, which nobody reads.
-    """
-    empty = ~mask.any(1, keepdim=True)
-    first = torch.zeros_like(mask)
-    first[:, :1] = True
-    return mask | (empty & first)

@@ -1,0 +1,112 @@
+"""What a VSA network is made of: a dataclass that is saved with the weights."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, Literal
+
+from vsacli.errors import CheckpointError
+
+Residual = Literal["paper", "prenorm", "none"]
+
+
+@dataclass(frozen=True)
+class VSAConfig:
+    """Hyperparameters of :class:`vsacli.nn.model.VSAModel`.
+
+    The defaults are the ``default`` preset; :func:`preset` gives the others.
+    """
+
+    kind: Literal["classification", "regression"] = "classification"
+    layers: int = 5  # pairs of blocks: along examples, then along attributes and labels
+    width: int = 64  # H, third mode between blocks
+    heads: int = 4  # R
+    head_width: int = 16  # H_K = H_V
+    ff_width: int = 128  # hidden units of FF
+    ff_layers: int = 2  # linear maps in FF
+    channels: int = 8  # H^(B): embedding channels an attribute
+    residual: Residual = "prenorm"  # "paper": Z W + FF(LN(MVSA(Z))); "none": the ablation w/oRes
+    layer_norm: bool = True  # False: the ablation w/oLN
+    example_attention: bool = True  # False: the ablation AttributeAttn
+    attribute_attention: bool = True  # False: the ablation ExampleAttn
+    observed_indicator: bool = True  # False: the ablation w/oObsInd
+    kind_indicator: bool = True  # False: the ablation w/oAttLabInd
+    standardize: bool = True  # z-scores and ranks of each attribute over the rows of the task
+    head: Literal["prototype", "label_propagation", "gp"] = "prototype"
+    readout: bool = True  # add what an unlabeled row's own label slots say to what the head says
+
+    def __post_init__(self) -> None:
+        heads = {"classification": ("prototype", "label_propagation"), "regression": ("gp",)}
+        if self.kind not in heads:
+            raise CheckpointError(f"unknown task kind {self.kind!r} in the model config")
+        if self.head not in heads[self.kind]:
+            raise CheckpointError(f"head {self.head!r} does not serve {self.kind}; use one of {heads[self.kind]}")
+        if self.residual not in ("paper", "prenorm", "none"):
+            raise CheckpointError(f"unknown residual {self.residual!r} in the model config")
+        sizes = ("layers", "width", "heads", "head_width", "ff_width", "ff_layers", "channels")
+        for name in sizes:
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= 4096:
+                raise CheckpointError(f"{name} = {value!r} in the model config is not a whole number from 1 to 4096")
+        if not (self.example_attention or self.attribute_attention):
+            raise CheckpointError("a model without example and attribute attention has no blocks")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> VSAConfig:
+        """The config that :meth:`to_dict` wrote.
+
+        Raises
+        ------
+        CheckpointError
+            For a field this version does not know (the checkpoint is newer) or a bad value.
+        """
+        known = {f.name for f in fields(cls)}
+        unknown = sorted(set(values) - known)
+        if unknown:
+            raise CheckpointError(
+                f"the model config has fields that this version does not know ({', '.join(unknown)}); update vsacli"
+            )
+        return cls(**values)
+
+
+def preset(name: str, kind: Literal["classification", "regression"] = "classification", **changes: Any) -> VSAConfig:
+    """A named configuration.
+
+    Parameters
+    ----------
+    name : {"default", "small", "paper"}
+        ``paper`` has exactly the hyperparameters of section 4.3 of the paper: three pairs of
+        blocks, four heads, H_K = H_V = H = 32, H^(B) = 1, a three-layer FF of 32 units. The paper
+        reads prototypes alone, so there is no readout.
+    kind : {"classification", "regression"}
+        The kind of tasks.
+    **changes
+        Fields to set otherwise.
+    """
+    head = "prototype" if kind == "classification" else "gp"
+    if name == "default":
+        config = VSAConfig(kind=kind, head=head)
+    elif name == "small":
+        config = VSAConfig(kind=kind, head=head, layers=3, width=32, heads=4, head_width=8, ff_width=64, channels=4)
+    elif name == "paper":
+        config = VSAConfig(
+            kind=kind,
+            head=head,
+            layers=3,
+            width=32,
+            heads=4,
+            head_width=32,
+            ff_width=32,
+            ff_layers=3,
+            channels=1,
+            residual="paper",
+            standardize=False,
+            readout=False,
+        )
+    else:
+        raise CheckpointError(f"unknown preset {name!r}; there are default, small and paper")
+    return replace(config, **changes)

@@ -1,0 +1,107 @@
+"""The input tensor Z^(1) of a task (equation 5 of the paper), and the views of a value that enter it."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from vsacli.nn.batch import TaskBatch
+from vsacli.nn.config import VSAConfig
+
+# A z-score far out says "far out" and no more: one wild cell must not drown the other rows.
+SOFT_LIMIT = 5.0
+
+
+def input_width(config: VSAConfig) -> int:
+    """D_3 of the input tensor: the paper's four slices, and the rank where values are standardized."""
+    return 5 if config.standardize else 4
+
+
+def input_tensor(batch: TaskBatch, config: VSAConfig) -> Tensor:
+    """Build Z^(1): value, observed?, is an attribute, is a label (and, standardized, the rank).
+
+    Where the paper imputes, a missing value is *not observed*: its value and its indicator are 0,
+    so that whatever stands in ``batch.x`` there cannot reach the answer.
+
+    Parameters
+    ----------
+    batch : TaskBatch
+        Tasks.
+    config : VSAConfig
+        ``standardize``, ``observed_indicator`` and ``kind_indicator`` are read.
+
+    Returns
+    -------
+    Tensor, shape (B, N, M + C, 4 or 5)
+    """
+    seen = batch.observed & batch.row_mask.unsqueeze(-1) & batch.attr_mask.unsqueeze(1)  # (B, N, M)
+    x = torch.where(seen, batch.x, torch.zeros_like(batch.x))
+    labels = batch.one_hot()  # (B, L, C)
+    b, n, m = x.shape
+    c = labels.shape[-1]
+    unlabeled = labels.new_zeros(b, n - batch.n_labeled, c)
+    labels = torch.cat([labels, unlabeled], 1)  # (B, N, C)
+    labels = labels * batch.class_mask.unsqueeze(1)
+
+    z = x.new_zeros(b, n, m + c, input_width(config))
+    z[:, :, m:, 0] = labels
+    if config.standardize:
+        z[:, :, :m, 0] = standardized(x, seen)
+        z[:, :, :m, 4] = centred_ranks(x, seen)
+    else:
+        z[:, :, :m, 0] = x
+    if config.observed_indicator:
+        z[:, :, :m, 1] = seen.to(x.dtype)
+        z[:, : batch.n_labeled, m:, 1] = batch.labeled_mask.unsqueeze(-1).to(x.dtype)
+    if config.kind_indicator:
+        z[:, :, :m, 2] = 1
+        z[:, :, m:, 3] = 1
+    return z
+
+
+def standardized(x: Tensor, seen: Tensor) -> Tensor:
+    r"""Z-scores over the observed rows of each attribute, softly limited.
+
+    .. math:: z = (x - \bar x) / s, \qquad z \mapsto z / \sqrt{1 + (z/5)^2}
+
+    Parameters
+    ----------
+    x, seen : Tensor, shape (B, N, M)
+        Values (0 where not seen) and where they count.
+
+    Returns
+    -------
+    Tensor, shape (B, N, M)
+        0 where not seen and for an attribute without spread.
+    """
+    count = seen.sum(1, keepdim=True).clamp(min=1)
+    mean = x.sum(1, keepdim=True) / count
+    centred = torch.where(seen, x - mean, torch.zeros_like(x))
+    spread = (centred.square().sum(1, keepdim=True) / count).sqrt()
+    z = centred / spread.clamp(min=1e-6)
+    return z / (1 + (z / SOFT_LIMIT).square()).sqrt()
+
+
+def centred_ranks(x: Tensor, seen: Tensor) -> Tensor:
+    """Mid-ranks of each attribute over its observed rows, scaled to (-1, 1).
+
+    Ties get their mean rank, so that the order of rows does not matter.
+
+    Parameters
+    ----------
+    x, seen : Tensor, shape (B, N, M)
+        Values and where they count.
+
+    Returns
+    -------
+    Tensor, shape (B, N, M)
+        ``(rank_below + rank_up_to) / count - 1``; 0 where not seen.
+    """
+    far = torch.finfo(x.dtype).max
+    columns = torch.where(seen, x, torch.full_like(x, far)).transpose(1, 2).contiguous()  # (B, M, N)
+    ordered = columns.sort(dim=-1).values
+    below = torch.searchsorted(ordered, columns, side="left")
+    up_to = torch.searchsorted(ordered, columns, side="right")
+    count = seen.sum(1).clamp(min=1).unsqueeze(-1)  # (B, M, 1)
+    ranks = (below + up_to).to(x.dtype) / count.to(x.dtype) - 1
+    return torch.where(seen, ranks.transpose(1, 2), torch.zeros_like(x))
