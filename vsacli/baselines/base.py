@@ -1,0 +1,194 @@
+"""What every compared method takes and gives: one episode in, a prediction for its unlabeled rows out.
+
+A method sees the labeled rows, their labels and the unlabeled rows' attributes. It never sees the
+answer (`episode.y[n_labeled:]`): `SimpleMethod` hands over arrays in which the answer is not contained.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from vsacli.tasks.episode import Episode
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ClassPrediction:
+    """Class probabilities of the unlabeled rows.
+
+    Attributes
+    ----------
+    probs : float64 (U, C)
+        Each row sums to one.
+
+    Raises
+    ------
+    ValueError
+        A probability is not finite or negative, or a row does not sum to one: a method that fails so
+        is recorded as failed instead of being scored.
+    """
+
+    probs: Floats
+
+    def __post_init__(self) -> None:
+        if not np.isfinite(self.probs).all() or (self.probs < 0).any():
+            raise ValueError("class probabilities must be finite and not negative")
+        if not np.allclose(self.probs.sum(axis=1), 1.0, atol=1e-3):
+            raise ValueError("class probabilities must sum to one in each row")
+
+
+@dataclass(frozen=True)
+class RegressionPrediction:
+    """Mean and standard deviation of the unlabeled rows' targets, in the episode's own units.
+
+    Attributes
+    ----------
+    mean, std : float64 (U,)
+
+    Raises
+    ------
+    ValueError
+        A mean or a deviation is not finite, or a deviation is negative.
+    """
+
+    mean: Floats
+    std: Floats
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.mean).all() and np.isfinite(self.std).all()) or (self.std < 0).any():
+            raise ValueError("means and deviations must be finite, deviations not negative")
+
+
+class Method(Protocol):
+    """A compared method. Implementations keep no state between episodes, or state that no answer enters."""
+
+    def fit_predict(self, episode: Episode, rng: np.random.Generator) -> ClassPrediction | RegressionPrediction:
+        """Predict the unlabeled rows of one episode; all randomness comes from `rng`."""
+        ...
+
+
+@dataclass(frozen=True)
+class Rows:
+    """An episode as a simple method sees it: imputed, standardized, without the answer.
+
+    Attributes
+    ----------
+    labeled : float64 (L, M)
+    unlabeled : float64 (U, M)
+    y : int64 (L,) classes 0..K-1, K the number of classes that have a label; or float64 (L,) targets
+    n_seen : int
+        K; 0 for regression.
+    """
+
+    labeled: Floats
+    unlabeled: Floats
+    y: NDArray[Any]
+    n_seen: int = 0
+
+    @property
+    def all(self) -> Floats:
+        """Labeled rows first, then unlabeled (L+U, M)."""
+        return np.concatenate([self.labeled, self.unlabeled])
+
+
+def standardize(x: NDArray[np.floating]) -> Floats:
+    """Impute by the column mean and scale to zero mean and unit deviation, over all rows of the episode.
+
+    Constant and never observed columns become zeros. A table without columns gets one of zeros, so
+    that every method has something to look at.
+
+    Parameters
+    ----------
+    x : (N, M), NaN where not observed
+
+    Returns
+    -------
+    float64 (N, max(M, 1))
+    """
+    x = np.asarray(x, dtype=np.float64)
+    if x.shape[1] == 0:
+        return np.zeros((len(x), 1))
+    observed = np.isfinite(x)
+    count = np.maximum(observed.sum(axis=0), 1)
+    # Scaling by the largest magnitude first keeps the squares of huge values finite.
+    filled = np.where(observed, x, 0.0)
+    size = np.abs(filled).max(axis=0, initial=0.0)
+    filled = filled / np.where(size > 0, size, 1.0)
+    mean = filled.sum(axis=0) / count
+    centered = np.where(observed, filled - mean, 0.0)
+    std = np.sqrt(np.mean(centered**2, axis=0))
+    varies = std > 1e-12
+    return np.where(varies, centered / np.where(varies, std, 1.0), 0.0)
+
+
+class SimpleMethod:
+    """Base of the methods that need arrays only: the handling of odd episodes lives here, once.
+
+    A subclass gives `classify` or `regress` or both; it can rely on at least two seen classes
+    (two labeled rows), one unlabeled row and one column.
+    """
+
+    def fit_predict(self, episode: Episode, rng: np.random.Generator) -> ClassPrediction | RegressionPrediction:
+        """Standardize, predict, and give classes without a label probability zero."""
+        n, x = episode.n_labeled, standardize(episode.x)
+        y, n_unlabeled = np.asarray(episode.y)[:n], len(episode.x) - n
+        with quiet():
+            if episode.kind == "regression":
+                return self._regression(Rows(x[:n], x[n:], y.astype(np.float64)), rng)
+            seen, codes = np.unique(y.astype(np.int64), return_inverse=True)
+            probs = np.zeros((n_unlabeled, int(episode.n_classes)))
+            if n_unlabeled and len(seen) == 1:
+                probs[:, seen[0]] = 1.0
+            elif n_unlabeled:
+                probs[:, seen] = self.classify(Rows(x[:n], x[n:], codes.astype(np.int64), len(seen)), rng)
+            return ClassPrediction(probs)
+
+    def _regression(self, rows: Rows, rng: np.random.Generator) -> RegressionPrediction:
+        n_unlabeled = len(rows.unlabeled)
+        if len(rows.y) < 2 or n_unlabeled == 0:
+            center = float(rows.y.mean()) if len(rows.y) else 0.0
+            return RegressionPrediction(np.full(n_unlabeled, center), np.ones(n_unlabeled))
+        mean, std = self.regress(rows, rng)
+        return RegressionPrediction(np.asarray(mean, np.float64), np.asarray(std, np.float64))
+
+    def classify(self, rows: Rows, rng: np.random.Generator) -> Floats:
+        """Class probabilities (U, K) over the K seen classes."""
+        raise TypeError(f"{type(self).__name__} does not classify")
+
+    def regress(self, rows: Rows, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """Mean and standard deviation, each (U,)."""
+        raise TypeError(f"{type(self).__name__} does not predict numbers")
+
+
+def seed_from(rng: np.random.Generator) -> int:
+    """A seed for libraries that take an integer."""
+    return int(rng.integers(2**31 - 1))
+
+
+def softmax(scores: Floats) -> Floats:
+    """Softmax over the last axis, safe for large scores."""
+    scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return scores / scores.sum(axis=-1, keepdims=True)
+
+
+def pairwise_squared_distances(a: Floats, b: Floats) -> Floats:
+    """Squared Euclidean distances (len(a), len(b)), never negative."""
+    products = np.sum(a**2, axis=1)[:, None] + np.sum(b**2, axis=1)[None, :] - 2.0 * a @ b.T
+    return np.maximum(products, 0.0)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Hide third-party warnings that a handful of labels provokes (no convergence, a single member a class)."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        yield

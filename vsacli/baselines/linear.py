@@ -1,0 +1,37 @@
+"""Linear models: logistic regression for classes, ridge regression for numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from vsacli.baselines.base import Floats, Rows, SimpleMethod
+
+
+def logistic_regression() -> Any:
+    """L2-penalised multinomial logistic regression with scikit-learn's usual strength."""
+    from sklearn.linear_model import LogisticRegression
+
+    return LogisticRegression(C=1.0, max_iter=1000)
+
+
+class Logistic(SimpleMethod):
+    """Logistic regression on the labeled rows."""
+
+    def classify(self, rows: Rows, rng: np.random.Generator) -> Floats:
+        return logistic_regression().fit(rows.labeled, rows.y).predict_proba(rows.unlabeled)
+
+
+class Ridge(SimpleMethod):
+    """Ridge regression, its strength chosen by exact leave-one-out error, which also gives the deviation."""
+
+    strengths = np.logspace(-2, 4, 25)
+
+    def regress(self, rows: Rows, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        from sklearn.linear_model import RidgeCV
+
+        model = RidgeCV(alphas=self.strengths, store_cv_results=True).fit(rows.labeled, rows.y)
+        errors = model.cv_results_[:, np.flatnonzero(self.strengths == model.alpha_)[0]]
+        n = len(rows.unlabeled)
+        return model.predict(rows.unlabeled), np.full(n, np.sqrt(np.mean(errors)))

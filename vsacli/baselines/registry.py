@@ -1,0 +1,75 @@
+"""Names of all compared methods. Nothing heavy is imported until a method is made."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+
+from vsacli.baselines.base import Method
+from vsacli.errors import UsageError
+from vsacli.tasks.episode import TaskKind
+
+BOTH: tuple[TaskKind, ...] = ("classification", "regression")
+
+
+@dataclass(frozen=True)
+class MethodInfo:
+    """Where a method lives and what it can do.
+
+    Attributes
+    ----------
+    path : "module:class" below `vsacli.baselines`
+    kinds : kinds of task that it answers
+    summary : one line for `vsa eval --help` and the tables
+    requires : package that must be installed, if any beyond our own dependencies
+    """
+
+    path: str
+    kinds: tuple[TaskKind, ...]
+    summary: str
+    requires: str | None = None
+
+
+METHODS: dict[str, MethodInfo] = {
+    "prior": MethodInfo("prior:Prior", BOTH, "most frequent class, or mean"),
+    "logistic": MethodInfo("linear:Logistic", ("classification",), "logistic regression"),
+    "ridge": MethodInfo("linear:Ridge", ("regression",), "ridge regression"),
+    "centroid": MethodInfo("neighbors:NearestCentroid", ("classification",), "nearest class centroid"),
+    "knn": MethodInfo("neighbors:NearestNeighbors", BOTH, "nearest labeled rows"),
+    "forest": MethodInfo("trees:RandomForest", BOTH, "random forest"),
+    "lightgbm": MethodInfo("trees:LightGBM", BOTH, "gradient boosting", requires="lightgbm"),
+    "gp": MethodInfo("gaussian_process:GaussianProcess", BOTH, "Gaussian process, RBF kernel"),
+    "label-spreading": MethodInfo("label_spreading:LabelSpreading", ("classification",), "label spreading"),
+    "self-training": MethodInfo("self_training:SelfTraining", ("classification",), "self-training, logistic"),
+}
+
+
+def method_names(kind: TaskKind) -> list[str]:
+    """Methods that answer this kind of task and whose packages are installed, in the table's order."""
+    return [name for name, info in METHODS.items() if kind in info.kinds and missing_package(name) is None]
+
+
+def missing_package(name: str) -> str | None:
+    """The package that a method needs and that is not installed, or None."""
+    package = METHODS[name].requires
+    return package if package is not None and find_spec(package) is None else None
+
+
+def make_method(name: str, **settings: object) -> Method:
+    """Make a method by its name.
+
+    Raises
+    ------
+    UsageError
+        No such method, or its package is not installed.
+    """
+    if name not in METHODS:
+        close = difflib.get_close_matches(name, METHODS, n=1)
+        hint = f"did you mean '{close[0]}'?" if close else f"known: {', '.join(METHODS)}"
+        raise UsageError(f"no method '{name}'; {hint}")
+    if package := missing_package(name):
+        raise UsageError(f"method '{name}' needs the package {package}: pip install {package}")
+    module, _, attribute = METHODS[name].path.partition(":")
+    return getattr(import_module(f"vsacli.baselines.{module}"), attribute)(**settings)
