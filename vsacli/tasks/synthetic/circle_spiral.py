@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from ...errors import UsageError
+from vsacli.errors import UsageError
 
 N_ARMS = 5
 RADII = (0.5, 1.0)

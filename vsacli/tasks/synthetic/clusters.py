@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from .draws import Draws, exact_labels, standardise
-from .latents import Latents, TaskShape
+from vsacli.tasks.synthetic.draws import Draws, exact_labels, standardise
+from vsacli.tasks.synthetic.latents import Latents, TaskShape
 
 MAX_CLUSTERS_A_CLASS = 4
 RANK = 2

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from .draws import Draws, pick_columns, standardise
+from vsacli.tasks.synthetic.draws import Draws, pick_columns, standardise
 
 
 @dataclass(frozen=True)

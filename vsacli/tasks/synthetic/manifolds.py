@@ -7,8 +7,8 @@ import math
 import torch
 from torch import Tensor
 
-from .draws import Draws, exact_labels, standardise
-from .latents import Latents, TaskShape
+from vsacli.tasks.synthetic.draws import Draws, exact_labels, standardise
+from vsacli.tasks.synthetic.latents import Latents, TaskShape
 
 N_SHAPES = 7
 N_COORDINATES = 3

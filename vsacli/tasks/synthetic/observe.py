@@ -5,10 +5,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from .draws import Draws, pick_columns, standardise
+from vsacli.tasks.synthetic.draws import Draws, pick_columns, standardise
 
 MAX_LEVELS = 10
-SOFT_BOUND = 6.0
+LIMIT = 4.0  # as vsacli.tables.scaling.LIMIT
+NORMAL_IQR = 1.3489795
 
 
 def observe(draws: Draws, x: Tensor) -> tuple[Tensor, Tensor]:
@@ -51,10 +52,10 @@ def transform(draws: Draws, x: Tensor) -> Tensor:
 def recode(draws: Draws, x: Tensor) -> Tensor:
     """Turn some attributes into categories.
 
-    Per task a rate of categorical attributes (none in 55 % of the tasks, else uniform up to 1) and the share of those that are
-    spread over 0/1 attributes. Per attribute: 2 to 10 levels cut at random quantiles, numbered in their order or in a random
-    one. A spread category takes neighbouring attributes' places, one a level; the chance to end it is one in four at
-    each place. (Attributes come here in random order, so what it displaces is random.)
+    Per task a rate of categorical attributes (none in 55 % of the tasks, else uniform up to 1) and the share of those
+    that are spread over 0/1 attributes. Per attribute: 2 to 10 levels cut at random quantiles, numbered in their order
+    or in a random one. A spread category takes neighbouring attributes' places, one a level; the chance to end it is
+    one in four at each place. (Attributes come here in random order, so what it displaces is random.)
     """
     b, _, m = x.shape
     rate = draws.sparse_level(b, 1, 1, none=0.55, high=1.0)
@@ -111,10 +112,36 @@ def make_gaps(draws: Draws, x: Tensor) -> Tensor:
 
 
 def scale_known(x: Tensor, observed: Tensor) -> Tensor:
-    """Standardise each attribute over its known cells, bound it softly, and put 0 where it is unknown."""
-    weight = observed.float()
-    count = weight.sum(1, keepdim=True).clamp(min=1.0)
-    centred = (x - (x * weight).sum(1, keepdim=True) / count) * weight
-    spread = (centred.square().sum(1, keepdim=True) / count).sqrt()
-    z = centred / spread.clamp(min=1e-6)
-    return z / (1 + (z / SOFT_BOUND).square()).sqrt()
+    """Scale each attribute as `vsacli.tables.scaling.RobustScale` scales a column of a file; 0 where unknown.
+
+    That is: centre by the median and scale by the interquartile range of the known cells (where it is zero, by the
+    median distance of the cells that differ from the median), then bound softly; two-valued columns become 0 and 1.
+    """
+    columns = x.transpose(1, 2)
+    known = observed.transpose(1, 2)
+    count = known.sum(2, keepdim=True)
+    ordered = columns.masked_fill(~known, torch.inf).sort(2).values
+    lower, centre, upper = (quantile_of_sorted(ordered, count, q) for q in (0.25, 0.5, 0.75))
+    low, high = ordered[..., :1], ordered.gather(2, count - 1)
+    two_valued = (((columns == low) | (columns == high)) | ~known).all(2, keepdim=True)
+
+    away = (columns - centre).abs()
+    differs = known & (away > 0)
+    away = away.masked_fill(~differs, torch.inf).sort(2).values
+    fallback = quantile_of_sorted(away, differs.sum(2, keepdim=True).clamp(min=1), 0.5)
+    scale = torch.where(upper > lower, (upper - lower) / NORMAL_IQR, fallback)
+    constant = low == high
+    z = (columns - centre) / torch.where(constant, 1.0, scale)
+    z = z.clamp(-1e9, 1e9)
+    z = z / (1 + (z / LIMIT).square()).sqrt()
+    z = torch.where(two_valued, (columns - low) / torch.where(constant, 1.0, high - low), z)
+    return z.masked_fill(~known, 0.0).transpose(1, 2).contiguous()
+
+
+def quantile_of_sorted(ordered: Tensor, count: Tensor, q: float) -> Tensor:
+    """Quantile of the first `count` (…, 1) entries of the last dimension, interpolated linearly."""
+    place = (count - 1) * q
+    below = place.long()
+    a = ordered.gather(2, below)
+    b = ordered.gather(2, torch.minimum(below + 1, count - 1))
+    return torch.where(a == b, a, a + (b - a) * (place - below))

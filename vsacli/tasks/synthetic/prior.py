@@ -13,16 +13,16 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from ...errors import UsageError
-from .clusters import sample_clusters
-from .draws import Draws
-from .latents import Latents, TaskShape, choose_attributes
-from .manifolds import sample_manifolds
-from .observe import observe
-from .scm_mlp import sample_mlp_scm
-from .scm_tree import sample_tree_scm
-from .smooth import sample_smooth
-from .targets import make_classes, make_numbers
+from vsacli.errors import UsageError
+from vsacli.tasks.synthetic.clusters import sample_clusters
+from vsacli.tasks.synthetic.draws import Draws
+from vsacli.tasks.synthetic.latents import Latents, TaskShape, choose_attributes
+from vsacli.tasks.synthetic.manifolds import sample_manifolds
+from vsacli.tasks.synthetic.observe import observe
+from vsacli.tasks.synthetic.scm_mlp import sample_mlp_scm
+from vsacli.tasks.synthetic.scm_tree import sample_tree_scm
+from vsacli.tasks.synthetic.smooth import sample_smooth
+from vsacli.tasks.synthetic.targets import make_classes, make_numbers
 
 FAMILIES: dict[str, tuple[float, Callable[[Draws, TaskShape], Latents]]] = {
     "mlp": (0.30, sample_mlp_scm),
@@ -40,7 +40,7 @@ class PriorBatch:
     Attributes
     ----------
     x : Tensor (B, N, M) float32
-        Attributes, standardised over the known cells of each column and bounded softly; 0 where unknown.
+        Attributes, scaled and softly bounded as the columns of a file are (`observe.scale_known`); 0 where unknown.
     observed : Tensor (B, N, M) bool
         False where a value is missing.
     y : Tensor (B, N)
@@ -74,8 +74,8 @@ def sample_prior(
     n_classes : int
         C, at least 2; not used for regression.
     generator : torch.Generator
-        Of the same device. Its state decides the tasks: the same state gives the same tasks (on one device and one version
-        of torch), and it is advanced.
+        Of the same device. Its state decides the tasks: the same state gives the same tasks (on one device and one
+        version of torch), and it is advanced.
     device : torch.device or str
     min_per_class : int
         Rows that every class has at least; where N / C is smaller, that many.

@@ -13,8 +13,8 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from .draws import Draws, pick_columns, standardise
-from .latents import Latents, TaskShape
+from vsacli.tasks.synthetic.draws import Draws, pick_columns, standardise
+from vsacli.tasks.synthetic.latents import Latents, TaskShape
 
 MAX_DEPTH = 5
 

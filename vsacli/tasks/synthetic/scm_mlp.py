@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from .draws import Draws
-from .latents import Latents, TaskShape
-from .scm import sample_scm
+from vsacli.tasks.synthetic.draws import Draws
+from vsacli.tasks.synthetic.latents import Latents, TaskShape
+from vsacli.tasks.synthetic.scm import sample_scm
 
 N_ACTIVATIONS = 9
 

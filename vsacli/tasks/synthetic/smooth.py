@@ -6,8 +6,8 @@ import math
 
 import torch
 
-from .draws import Draws, standardise
-from .latents import Latents, TaskShape
+from vsacli.tasks.synthetic.draws import Draws, standardise
+from vsacli.tasks.synthetic.latents import Latents, TaskShape
 
 N_FEATURES = 64
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from .draws import Draws, class_counts, standardise
-from .latents import Latents, TaskShape
+from vsacli.tasks.synthetic.draws import Draws, class_counts, standardise
+from vsacli.tasks.synthetic.latents import Latents, TaskShape
 
 MAX_BINS_A_CLASS = 3
 SINKHORN_STEPS = 4
@@ -18,8 +18,8 @@ def make_classes(draws: Draws, latents: Latents, shape: TaskShape) -> Tensor:
     Families that draw labels keep them. Otherwise a task is, with equal chance: *ordered* (one score cut at random
     quantiles), *hashed* (cut into up to three times as many bins, whose classes are random), or *competing* (one score
     a class, the largest wins, with a handicap that brings about the class proportions). Scores carry noise (none in
-    30 % of the tasks, else 0.03 to 1.5 of their standard deviation); in one task of four a random share of rows (up to 30 %)
-    exchange their labels. Class numbers are then permuted.
+    30 % of the tasks, else 0.03 to 1.5 of their standard deviation); in one task of four a random share of rows (up to
+    30 %) exchange their labels. Class numbers are then permuted.
     """
     b, n, c = shape.n_tasks, shape.n_rows, shape.n_classes
     if latents.labels is not None:
@@ -106,8 +106,8 @@ def exchange(draws: Draws, values: Tensor, share: Tensor) -> Tensor:
 def make_numbers(draws: Draws, latents: Latents) -> Tensor:
     """Regression targets (b, N), standardised over rows and softly bounded.
 
-    The score gets noise (none in 30 % of the tasks, else 0.03 to 1.5 standard deviations) and a shape: as it is (half of
-    the tasks), skewed (exponential), heavy-tailed (hyperbolic sine), whole numbers (counts), or piled up at zero. In
+    The score gets noise (none in 30 % of the tasks, else 0.03 to 1.5 standard deviations) and a shape: as it is (half
+    of the tasks), skewed (exponential), heavy-tailed (hyperbolic sine), whole numbers (counts), or piled up at zero. In
     half of the tasks noise comes after the shape, as an error of measurement.
     """
     score = standardise(latents.scores[..., :1]).squeeze(2)
