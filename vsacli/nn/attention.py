@@ -79,4 +79,3 @@ class MVSA(nn.Module):
         o = o.view(b, self.heads, *q.shape[2:4], self.head_width)
         o = o.permute((0, 2, 3, 1, 4) if axis == 1 else (0, 3, 2, 1, 4))
         return self.out(o.reshape(b, n, s, self.heads * self.head_width))
-

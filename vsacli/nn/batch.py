@@ -9,6 +9,7 @@ Shape legend, used all over ``vsacli.nn``::
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 
 import torch
@@ -57,7 +58,7 @@ class TaskBatch:
         """The same tasks with values in float64, for exact tests."""
         return self._map(lambda t: t.double() if t.is_floating_point() else t)
 
-    def _map(self, f) -> TaskBatch:  # noqa: ANN001 - a Tensor -> Tensor function
+    def _map(self, f: Callable[[Tensor], Tensor]) -> TaskBatch:
         values = {a.name: getattr(self, a.name) for a in fields(self)}
         return TaskBatch(**{k: f(v) if isinstance(v, Tensor) else v for k, v in values.items()})
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from torch import Tensor, nn
 
 from vsacli.nn.attention import MVSA
@@ -12,7 +14,7 @@ def feed_forward(width_in: int, hidden: int, width_out: int, layers: int, activa
     """A feed-forward network over the third mode: ``layers`` linear maps with activations between."""
     widths = [width_in, *[hidden] * (layers - 1), width_out]
     parts: list[nn.Module] = []
-    for i, (a, b) in enumerate(zip(widths, widths[1:], strict=False)):
+    for i, (a, b) in enumerate(pairwise(widths)):
         if i:
             parts.append(activation())
         parts.append(nn.Linear(a, b))

@@ -131,8 +131,8 @@ def collate(episodes: Sequence[Episode]) -> EpisodeBatch:
     answer = np.zeros((b, n_u), np.int64 if classes else np.float32)
     scored = np.zeros((b, n_u), bool)
     for i, e in enumerate(episodes):
-        l, u, k = e.n_labeled, e.n_unlabeled, e.x.shape[1]
-        for first, part in ((0, e.x[:l]), (n_l, e.x[l:])):
+        n, u, k = e.n_labeled, e.n_unlabeled, e.x.shape[1]
+        for first, part in ((0, e.x[:n]), (n_l, e.x[n:])):
             seen = np.isfinite(part)
             at = slice(first, first + len(part))
             observed[i, at, :k] = seen
@@ -141,9 +141,9 @@ def collate(episodes: Sequence[Episode]) -> EpisodeBatch:
         attrs[i, :k] = True
         class_mask[i, : e.n_classes] = True
         if classes:
-            y[i, :l] = e.y[:l]
+            y[i, :n] = e.y[:n]
         else:
-            y[i, :l, 0] = e.y[:l]
+            y[i, :n, 0] = e.y[:n]
         scored[i, :u] = e.scored
         answer[i, :u] = np.where(e.scored, e.answer, 0)
     tasks = TaskBatch(

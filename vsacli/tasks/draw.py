@@ -1,0 +1,83 @@
+"""Drawing the rows of an episode: which are labeled, which are unlabeled (Algorithm 1, line 4)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def draw_balanced(
+    rng: np.random.Generator, y: np.ndarray, shots: int, unlabeled: int
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """The paper's episodes: so many labeled and unlabeled rows of each class.
+
+    A class with fewer rows gives its labeled rows first and then what is left.
+
+    Parameters
+    ----------
+    rng : Generator
+    y : ndarray of int, shape (n,)
+        Classes; -1 where unknown (never drawn here).
+    shots, unlabeled : int
+        Rows per class.
+
+    Returns
+    -------
+    labeled, unlabeled : ndarray of int, or None
+        Row numbers in random order; None if a class has no row to spare for the unlabeled part
+        or fewer than two classes are there.
+    """
+    labeled, rest = [], []
+    classes = np.unique(y[y >= 0])
+    if len(classes) < 2:
+        return None
+    for c in classes:
+        rows = rng.permutation(np.flatnonzero(y == c))
+        if len(rows) < 2:
+            return None
+        k = min(shots, len(rows) - 1)
+        labeled.append(rows[:k])
+        rest.append(rows[k : k + unlabeled])
+    return np.concatenate(labeled), rng.permutation(np.concatenate(rest))
+
+
+def draw_natural(
+    rng: np.random.Generator, y: np.ndarray, labeled: int, unlabeled: int
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Episodes in the table's own class proportions, every class labeled at least once.
+
+    Parameters
+    ----------
+    rng : Generator
+    y : ndarray of int, shape (n,)
+        Classes; -1 where unknown: such rows can be drawn as unlabeled context.
+    labeled, unlabeled : int
+        Rows in all.
+
+    Returns
+    -------
+    labeled, unlabeled : ndarray of int, or None
+        None where no two classes or too few rows are there.
+    """
+    known = rng.permutation(np.flatnonzero(y >= 0))
+    if len(known) < 4:
+        return None
+    # First row of each class in this random order, then the others as they come.
+    _, first = np.unique(y[known], return_index=True)
+    if len(first) < 2:
+        return None
+    order = np.concatenate([known[np.sort(first)], np.delete(known, first)])
+    k = min(max(labeled, len(first)), len(order) - 2)
+    rest = np.concatenate([order[k:], np.flatnonzero(y < 0)])
+    return order[:k], rng.permutation(rest)[:unlabeled]
+
+
+def draw_rows(
+    rng: np.random.Generator, known: np.ndarray, labeled: int, unlabeled: int
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Regression episodes: labeled rows among those ``known`` (bool, (n,)), unlabeled among the others."""
+    rows = rng.permutation(np.flatnonzero(known))
+    if len(rows) < 4:
+        return None
+    k = min(labeled, len(rows) - 2)
+    rest = np.concatenate([rows[k:], np.flatnonzero(~known)])
+    return rows[:k], rng.permutation(rest)[:unlabeled]

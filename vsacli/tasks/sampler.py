@@ -1,0 +1,262 @@
+"""Batches of training episodes, from tables and from synthetic priors, by step number.
+
+Batch ``i`` of a run is a function of (seed, i) alone: any number of workers, and a run that was
+interrupted and resumed, see the same episodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from vsacli.errors import TrainingError
+from vsacli.tasks.augment import (
+    AugmentConfig,
+    change_attributes,
+    choose_attributes,
+    classes_from_numbers,
+    column_as_classes,
+    column_as_numbers,
+    limit_classes,
+)
+from vsacli.tasks.draw import draw_balanced, draw_natural, draw_rows
+from vsacli.tasks.episode import Episode, TaskKind
+from vsacli.tasks.store import EncodedTable, TableStore
+
+
+@dataclass(frozen=True)
+class EpisodeConfig:
+    """How training episodes are drawn. Ranges are inclusive and log-uniform."""
+
+    shots: tuple[int, int] = (1, 10)  # labeled rows per class
+    unlabeled: tuple[int, int] = (5, 40)  # unlabeled rows per class
+    labeled_rows: tuple[int, int] = (5, 40)  # labeled rows of a regression episode
+    unlabeled_rows: tuple[int, int] = (20, 150)  # unlabeled rows of a regression episode
+    attributes: tuple[int, int] = (3, 64)  # largest number of attributes in a batch
+    max_classes: int = 10
+    max_rows: int = 320  # rows of an episode
+    natural: float = 0.3  # share of episodes in the table's own class proportions
+    synthetic: float = 0.5  # share of synthetic episodes
+    cells: int = 24_000  # rows x slots of a batch: sets the number of tasks in it
+    tasks: tuple[int, int] = (4, 512)  # tasks of a batch
+    augment: AugmentConfig = field(default_factory=AugmentConfig)
+
+
+# Makes synthetic tasks: (rng, kind, tasks, rows, attributes, classes) -> x (B, N, M) with NaN, y (B, N)
+Prior = Callable[[np.random.Generator, TaskKind, int, int, int, int], tuple[np.ndarray, np.ndarray]]
+
+
+@dataclass(frozen=True)
+class BatchPlan:
+    """Sizes that the episodes of a batch share, so that little is padded."""
+
+    classes: int
+    attributes: int
+    labeled: int  # rows per class, or in all for regression
+    unlabeled: int
+    tasks: int
+
+
+class BatchSampler:
+    """Draws the episodes of each training step.
+
+    Parameters
+    ----------
+    kind : {"classification", "regression"}
+        What to train for. Tables of the other kind serve too: numbers are binned into classes, and
+        numeric columns are targets.
+    store : TableStore
+        Real tables; may be empty where everything is synthetic.
+    config : EpisodeConfig
+    seed : int
+    prior : Prior, optional
+        Synthetic tasks.
+
+    Raises
+    ------
+    TrainingError
+        If there is nothing to draw from.
+    """
+
+    def __init__(
+        self, kind: TaskKind, store: TableStore, config: EpisodeConfig, seed: int, prior: Prior | None = None
+    ) -> None:
+        self.kind: TaskKind = kind
+        self.config = config
+        self.seed = seed
+        self.prior = prior
+        # Without other targets, only tables of the kind itself can serve (or binned numbers).
+        self.tables = list(store)
+        if not self.tables and prior is None:
+            raise TrainingError("no table to learn from: give a folder with usable tables, or --synthetic")
+        share = np.array([t.weight * (1.0 if t.kind == kind else 0.5) for t in self.tables])
+        families, member = np.unique([t.family for t in self.tables], return_inverse=True)
+        # Families of many near relatives count less than in proportion to their size.
+        if len(families):
+            share = share / np.sqrt(np.bincount(member))[member]
+        self.chance = share / share.sum() if len(share) else share
+        self.synthetic = 0.0 if prior is None else 1.0 if not self.tables else config.synthetic
+
+    def __call__(self, step: int) -> list[Episode]:
+        """The episodes of a step."""
+        rng = np.random.default_rng([self.seed, step])
+        plan = self._plan(rng)
+        n_synthetic = int(rng.binomial(plan.tasks, self.synthetic))
+        episodes = self._synthetic(rng, plan, n_synthetic) if n_synthetic else []
+        for _ in range(20 * plan.tasks):
+            if len(episodes) >= plan.tasks or not self.tables:
+                break
+            table = self.tables[int(rng.choice(len(self.tables), p=self.chance))]
+            episode = self._real(rng, table, plan)
+            if episode is not None:
+                episodes.append(episode)
+        if not episodes:
+            raise TrainingError("no episode can be drawn: every table has too few labeled rows or classes")
+        return episodes
+
+    def _plan(self, rng: np.random.Generator) -> BatchPlan:
+        c = self.config
+        attributes = _log_uniform(rng, c.attributes)
+        if self.kind == "classification":
+            sizes = np.array([2, 3, 4, 5, 6, 8, 10])
+            weights = np.array([0.34, 0.22, 0.13, 0.12, 0.06, 0.06, 0.07])
+            fits = sizes <= max(2, c.max_classes)
+            classes = int(rng.choice(sizes[fits], p=weights[fits] / weights[fits].sum()))
+            labeled = _log_uniform(rng, c.shots)
+            unlabeled = _log_uniform(rng, c.unlabeled)
+            unlabeled = max(1, min(unlabeled, c.max_rows // classes - labeled))
+            rows = classes * (labeled + unlabeled)
+        else:
+            classes = 1
+            labeled, unlabeled = _log_uniform(rng, c.labeled_rows), _log_uniform(rng, c.unlabeled_rows)
+            rows = labeled + unlabeled
+        tasks = int(np.clip(c.cells // (rows * (attributes + classes)), *c.tasks))
+        return BatchPlan(classes, attributes, labeled, unlabeled, tasks)
+
+    def _real(self, rng: np.random.Generator, table: EncodedTable, plan: BatchPlan) -> Episode | None:
+        aug = self.config.augment
+        left = np.arange(table.x.shape[1])
+        y = table.y
+        other = rng.random() < aug.other_target
+        if self.kind == "regression":
+            if other or table.kind != "regression":
+                drawn = column_as_numbers(rng, table)
+                if drawn is None:
+                    return None
+                y, left = drawn
+            return self._regression(rng, table, y, left, plan)
+        if other:
+            drawn = column_as_classes(rng, table, plan.classes)
+            if drawn is None:
+                return None
+            y, left = drawn
+        elif table.kind == "regression":
+            y = classes_from_numbers(rng, y, plan.classes)
+        y = limit_classes(rng, y, plan.classes, 2, aug)
+        return self._classification(rng, table, y, left, plan)
+
+    def _classification(
+        self, rng: np.random.Generator, table: EncodedTable, y: np.ndarray, left: np.ndarray, plan: BatchPlan
+    ) -> Episode | None:
+        rows = self._class_rows(rng, y, plan)
+        if rows is None:
+            return None
+        x = self._attributes(rng, table, left, np.concatenate(rows), plan)
+        return _class_episode(x, y, rows, table.name, table.family)
+
+    def _regression(
+        self, rng: np.random.Generator, table: EncodedTable, y: np.ndarray, left: np.ndarray, plan: BatchPlan
+    ) -> Episode | None:
+        rows = draw_rows(rng, np.isfinite(y), plan.labeled, plan.unlabeled)
+        if rows is None:
+            return None
+        x = self._attributes(rng, table, left, np.concatenate(rows), plan)
+        return _number_episode(rng, x, y, rows, table.name, table.family)
+
+    def _attributes(
+        self, rng: np.random.Generator, table: EncodedTable, left: np.ndarray, rows: np.ndarray, plan: BatchPlan
+    ) -> np.ndarray:
+        chosen = choose_attributes(rng, table.column, left, plan.attributes, self.config.augment)
+        return change_attributes(rng, table.x[np.ix_(rows, chosen)], self.config.augment, plan.attributes)
+
+    def _class_rows(
+        self, rng: np.random.Generator, y: np.ndarray, plan: BatchPlan
+    ) -> tuple[np.ndarray, np.ndarray] | None:
+        if rng.random() < self.config.natural:
+            # Proportions cost no padding: the rows in all are those of a balanced episode.
+            return draw_natural(rng, y, plan.labeled * plan.classes, plan.unlabeled * plan.classes)
+        return draw_balanced(rng, y, plan.labeled, plan.unlabeled)
+
+    def _synthetic(self, rng: np.random.Generator, plan: BatchPlan, n: int) -> list[Episode]:
+        assert self.prior is not None
+        rows = plan.labeled + plan.unlabeled
+        if self.kind == "classification":
+            rows = 2 * rows * plan.classes  # spare rows, so that balanced draws find enough of each class
+        xs, ys = self.prior(rng, self.kind, n, rows, plan.attributes, plan.classes)
+        episodes = []
+        for x, y in zip(xs, ys, strict=True):
+            if self.kind == "regression":
+                drawn = draw_rows(rng, np.isfinite(y), plan.labeled, plan.unlabeled)
+                episode = None if drawn is None else _number_episode(rng, x[np.concatenate(drawn)], y, drawn)
+            else:
+                y = limit_classes(rng, y, plan.classes, 2, self.config.augment)
+                drawn = self._class_rows(rng, y, plan)
+                episode = None if drawn is None else _class_episode(x[np.concatenate(drawn)], y, drawn)
+            if episode is not None:
+                episodes.append(episode)
+        return episodes
+
+
+def _log_uniform(rng: np.random.Generator, limits: tuple[int, int]) -> int:
+    low, high = limits
+    return int(np.clip(np.floor(np.exp(rng.uniform(np.log(low), np.log(high + 1)))), low, high))
+
+
+def _class_episode(
+    x: np.ndarray, y: np.ndarray, rows: tuple[np.ndarray, np.ndarray], name: str = "synthetic", family: str = ""
+) -> Episode | None:
+    labeled, unlabeled = rows
+    # Classes that no labeled row shows cannot be told; their rows stay as context only.
+    shown, support = np.unique(y[labeled], return_inverse=True)
+    if len(shown) < 2 or not len(unlabeled):
+        return None
+    code = np.full(int(y.max()) + 2, -1, np.int64)
+    code[shown] = np.arange(len(shown))
+    answer = code[y[unlabeled]]
+    if not (answer >= 0).any():
+        return None
+    return Episode(
+        x=x,
+        n_labeled=len(labeled),
+        y=np.concatenate([support, answer]).astype(np.int64),
+        kind="classification",
+        n_classes=len(shown),
+        scored=answer >= 0,
+        name=name,
+        family=family,
+    )
+
+
+def _number_episode(
+    rng: np.random.Generator,
+    x: np.ndarray,
+    y: np.ndarray,
+    rows: tuple[np.ndarray, np.ndarray],
+    name: str = "synthetic",
+    family: str = "",
+) -> Episode | None:
+    """Targets on the table's own scale of mean 0 and spread 1, in random direction."""
+    labeled, unlabeled = rows
+    known = y[np.isfinite(y)].astype(np.float64)
+    spread = known.std()
+    if not spread > 1e-12 * max(1.0, np.abs(known).max(initial=0)) or not len(unlabeled):
+        return None
+    target = (y[np.concatenate(rows)] - known.mean()) / spread * rng.choice([-1.0, 1.0])
+    scored = np.isfinite(target[len(labeled) :])
+    if not scored.any():
+        return None
+    # One wild target would outweigh the batch; beyond ten spreads it only needs to be "far".
+    target = np.clip(target, -10, 10).astype(np.float32)
+    return Episode(x, len(labeled), target, "regression", 1, scored, name, family)

@@ -1,0 +1,136 @@
+"""Many tables as attributes, kept together: what meta-training and evaluation draw episodes from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from vsacli.errors import InputError
+from vsacli.tasks.episode import TaskKind
+
+
+@dataclass(frozen=True)
+class EncodedTable:
+    """One table, ready for sampling.
+
+    Attributes
+    ----------
+    name, family : str
+        The table, and the group of near relatives it belongs to.
+    kind : {"classification", "regression"}
+        What ``y`` holds.
+    x : ndarray of float32, shape (n, M)
+        Attributes; NaN where not observed.
+    column : ndarray of int32, shape (M,)
+        Source column of each attribute: one-hot siblings share it.
+    y : ndarray, shape (n,)
+        int64 class indices (-1: unlabeled) or float32 targets (NaN: unlabeled), not scaled.
+    n_classes : int
+        C for classification, 1 for regression.
+    split : str
+        "train", "valid" or "test".
+    weight : float
+        Relative chance of being drawn in training.
+    tags : tuple of str
+        Free marks for reports (for instance "declared").
+    """
+
+    name: str
+    family: str
+    kind: TaskKind
+    x: np.ndarray
+    column: np.ndarray
+    y: np.ndarray
+    n_classes: int
+    split: str = "train"
+    weight: float = 1.0
+    tags: tuple[str, ...] = ()
+
+    @property
+    def labeled(self) -> np.ndarray:
+        """Rows whose label is known, bool (n,)."""
+        return self.y >= 0 if self.kind == "classification" else np.isfinite(self.y)
+
+
+@dataclass
+class TableStore:
+    """A list of encoded tables, with the ones that could not be used and why."""
+
+    tables: list[EncodedTable]
+    skipped: list[tuple[str, str]] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.tables)
+
+    def __iter__(self) -> Iterator[EncodedTable]:
+        return iter(self.tables)
+
+    def select(self, *, kind: TaskKind | None = None, split: str | Sequence[str] | None = None) -> TableStore:
+        """The tables of a kind and of one or several splits."""
+        splits = None if split is None else {split} if isinstance(split, str) else set(split)
+        kept = [t for t in self.tables if (kind is None or t.kind == kind) and (splits is None or t.split in splits)]
+        return TableStore(kept)
+
+    def save(self, path: Path) -> None:
+        """Write one compressed ``.npz`` (arrays end to end, and a JSON index); never pickle."""
+        index = [
+            {
+                "name": t.name,
+                "family": t.family,
+                "kind": t.kind,
+                "shape": t.x.shape,
+                "n_classes": t.n_classes,
+                "split": t.split,
+                "weight": t.weight,
+                "tags": list(t.tags),
+            }
+            for t in self.tables
+        ]
+        blob = json.dumps({"tables": index, "skipped": self.skipped}).encode()
+        np.savez_compressed(
+            path,
+            index=np.frombuffer(blob, np.uint8),
+            x=np.concatenate([t.x.ravel().astype(np.float32) for t in self.tables] or [np.zeros(0, np.float32)]),
+            column=np.concatenate([t.column.astype(np.int32) for t in self.tables] or [np.zeros(0, np.int32)]),
+            y=np.concatenate([t.y.astype(np.float64) for t in self.tables] or [np.zeros(0)]),
+        )
+
+    @classmethod
+    def load(cls, path: Path) -> TableStore:
+        """The store that :meth:`save` wrote.
+
+        Raises
+        ------
+        InputError
+            If the file is absent or not such a store.
+        """
+        try:
+            with np.load(path, allow_pickle=False) as z:
+                meta = json.loads(z["index"].tobytes())
+                x, column, y = z["x"], z["column"], z["y"]
+        except (OSError, ValueError, KeyError) as e:
+            raise InputError(f"{path}: no readable table store ({e}); delete it and it is made anew") from e
+        tables, at_x, at_c, at_y = [], 0, 0, 0
+        for t in meta["tables"]:
+            n, m = t["shape"]
+            classes = t["kind"] == "classification"
+            tables.append(
+                EncodedTable(
+                    name=t["name"],
+                    family=t["family"],
+                    kind=t["kind"],
+                    x=x[at_x : at_x + n * m].reshape(n, m),
+                    column=column[at_c : at_c + m],
+                    y=y[at_y : at_y + n].astype(np.int64 if classes else np.float32),
+                    n_classes=t["n_classes"],
+                    split=t["split"],
+                    weight=t["weight"],
+                    tags=tuple(t["tags"]),
+                )
+            )
+            at_x, at_c, at_y = at_x + n * m, at_c + m, at_y + n
+        return cls(tables, [tuple(s) for s in meta["skipped"]])

@@ -1,0 +1,40 @@
+"""The test loss of a batch of episodes (equation 9 of the paper, and its regression form)."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from vsacli.nn.model import ClassOutput, RegressionOutput
+from vsacli.tasks.episode import EpisodeBatch
+
+
+def episode_loss(output: ClassOutput | RegressionOutput, batch: EpisodeBatch, mse_weight: float) -> Tensor:
+    r"""Mean over tasks of the mean loss over their scored unlabeled rows.
+
+    Classification: the negative log probability of the held-out class. Regression: the negative
+    Gaussian log density plus ``mse_weight`` times the squared error of the mean.
+
+    Parameters
+    ----------
+    output : ClassOutput or RegressionOutput
+    batch : EpisodeBatch
+    mse_weight : float
+        Used for regression only.
+
+    Returns
+    -------
+    Tensor, scalar
+    """
+    if isinstance(output, ClassOutput):
+        losses = -output.log_probs.gather(2, batch.answer.unsqueeze(-1)).squeeze(-1)  # (B, U)
+    else:
+        mean, var = output.mean[..., 0], output.var[..., 0].clamp(min=1e-6)
+        error = (batch.answer - mean).square()
+        losses = 0.5 * (error / var + var.log() + math.log(2 * math.pi)) + mse_weight * error
+    # where(), not a product: a padded row may hold anything
+    losses = torch.where(batch.scored, losses, torch.zeros_like(losses))
+    per_task = losses.sum(1) / batch.scored.sum(1).clamp(min=1)
+    return per_task.mean()
