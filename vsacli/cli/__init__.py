@@ -1,0 +1,119 @@
+"""The command line: `vsa`. Parse, call, print; the work is done by the library.
+
+To add a command, write `vsacli/cli/<name>.py` with one function whose parameters are its options, and
+name it in `COMMANDS`. A command's module is imported only when that command runs (or its help is asked
+for), and its heavy imports stay inside functions: `vsa --help` takes a twentieth of a second.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+import typer
+from typer.main import get_command
+
+from vsacli import __version__
+from vsacli.cli.console import say
+from vsacli.cli.registry import LazyGroup
+from vsacli.cli.signals import Terminated, library_warnings_silenced, termination_unwinds
+from vsacli.errors import VsaError
+
+EXIT_INTERNAL = 70  # sysexits.h: internal software error
+EXIT_INTERRUPTED = 130
+EXIT_BROKEN_PIPE = 141  # what a shell reports for a program that SIGPIPE ended
+EXIT_TERMINATED = 143
+
+
+class Commands(LazyGroup):
+    """The commands of `vsa`: name -> (module, function, one line of help)."""
+
+    registered = {  # noqa: RUF012
+        "label": ("vsacli.cli.label", "label", "Fill in the missing labels of a table."),
+    }
+
+
+app = typer.Typer(
+    cls=Commands, add_completion=False, rich_markup_mode=None, context_settings={"help_option_names": ["--help", "-h"]}
+)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"vsa {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True, epilog="`vsa COMMAND --help` explains a command.")
+def vsa(
+    ctx: typer.Context,
+    version: bool = typer.Option(False, "--version", help="Show the version and exit.", callback=_print_version),
+) -> None:
+    """Fill in the missing labels of a table from a handful of given ones."""
+    if ctx.invoked_subcommand is None:
+        say(ctx.get_help())
+        raise typer.Exit(2)
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the command line `args` (default: the process's own) and return the exit code.
+
+    Every failure ends in one line on stderr; `VSA_DEBUG=1` adds the traceback.
+    """
+    argv = list(sys.argv[1:] if args is None else args)
+    try:
+        with library_warnings_silenced(), termination_unwinds():
+            with get_command(app).make_context("vsa", argv) as ctx:
+                ctx.command.invoke(ctx)
+            if sys.stdout is not None:
+                sys.stdout.flush()
+        return 0
+    except typer.Exit as end:
+        return end.exit_code
+    except VsaError as error:
+        return _fail(str(error), error.exit_code)
+    except typer.TyperException as error:
+        return _fail(_usage_message(error), error.exit_code)
+    except BrokenPipeError:
+        _discard_stdout()
+        return EXIT_BROKEN_PIPE
+    except (KeyboardInterrupt, typer.Abort):
+        say("vsa: interrupted")
+        return EXIT_INTERRUPTED
+    except Terminated:
+        say("vsa: terminated")
+        return EXIT_TERMINATED
+    except MemoryError:
+        return _fail("not enough memory: close other programs or give the table in smaller parts", 1)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        return _fail(f"{where}{error.strerror or error}", 1)
+    except Exception as error:
+        hint = "a fault of vsa itself: run it again with VSA_DEBUG=1 for the traceback, and report that"
+        return _fail(f"unexpected {type(error).__name__}: {error}; {hint}", EXIT_INTERNAL)
+
+
+def _fail(message: str, code: int) -> int:
+    if os.environ.get("VSA_DEBUG", "0") not in ("", "0"):
+        import traceback
+
+        say(traceback.format_exc())
+    say(f"vsa: error: {' '.join(message.split())}")
+    return code
+
+
+def _usage_message(error: typer.TyperException) -> str:
+    ctx = getattr(error, "ctx", None)
+    message = error.format_message().rstrip(". ").replace(": Value error, ", ": ")
+    return f"{message}; see `{ctx.command_path if ctx else 'vsa'} --help`"
+
+
+def _discard_stdout() -> None:
+    """Point stdout at the null device, so that the interpreter's last flush has nothing to complain about."""
+    try:
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, sys.stdout.fileno())
+        os.close(null)
+    except (OSError, ValueError, AttributeError):
+        pass

@@ -1,0 +1,96 @@
+"""What `vsa` says on stderr: plain lines to a pipe or a log, a small layout and progress to a terminal."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Protocol
+
+Fact = tuple[str, str]  # (what, its value), one line of a summary
+
+PLAIN_PROGRESS_SECONDS = 15.0  # a log gets a progress line no more often than this
+
+
+class Progress(Protocol):
+    """What the library calls while it works: the name of the step, rows done, rows in all."""
+
+    def __call__(self, step: str, done: int, total: int) -> None: ...
+
+
+def say(text: str) -> None:
+    """Write `text` and a line end to stderr; a closed or broken stderr is no reason to fail."""
+    if sys.stderr is None:
+        return
+    with suppress(OSError, ValueError):
+        print(text, file=sys.stderr, flush=True)
+
+
+def on_terminal() -> bool:
+    """Whether stderr is a terminal that a layout can be drawn on."""
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
+def show_facts(title: str, facts: Sequence[Fact], quiet: bool = False) -> None:
+    """Print a summary: an aligned, coloured layout on a terminal, `title: what: value` lines elsewhere."""
+    if quiet:
+        return
+    if not on_terminal():
+        for what, value in facts:
+            say(f"{title}: {what}: {value}")
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="bold cyan", justify="right", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for what, value in facts:
+        grid.add_row(Text(what), Text(value, style="yellow" if what == "note" else ""))
+    with suppress(OSError, ValueError):
+        Console(stderr=True, highlight=False).print(grid)
+
+
+@contextmanager
+def progress_shown(quiet: bool = False) -> Iterator[Progress]:
+    """Give the library a callback that shows how far it is."""
+    if quiet:
+        yield lambda step, done, total: None
+    elif on_terminal():
+        with _bars() as progress:
+            yield progress
+    else:
+        yield _PlainProgress()
+
+
+class _PlainProgress:
+    """Lines for a log; a run shorter than the interval says nothing."""
+
+    def __init__(self) -> None:
+        self._last = time.monotonic()
+
+    def __call__(self, step: str, done: int, total: int) -> None:
+        now = time.monotonic()
+        if now - self._last >= PLAIN_PROGRESS_SECONDS:
+            self._last = now
+            share = f" ({done / total:.0%})" if total else ""
+            say(f"vsa: {step}: {done:,} of {total:,} rows{share}")
+
+
+@contextmanager
+def _bars() -> Iterator[Progress]:
+    """One bar that follows the steps and leaves the terminal clean."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
+
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
+        task = bars.add_task("reading", total=None)
+
+        def show(step: str, done: int, total: int) -> None:
+            bars.update(task, description=step, completed=done, total=total or None)
+
+        yield show

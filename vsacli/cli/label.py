@@ -1,0 +1,131 @@
+"""`vsa label`: fill in the missing labels of a table."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from vsacli.cli.console import progress_shown, show_facts
+from vsacli.errors import UsageError
+
+DELIMITER_NAMES = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "bar": "|", "pipe": "|", "space": " "}
+
+
+class TaskChoice(StrEnum):
+    auto = "auto"
+    classification = "classification"
+    regression = "regression"
+
+
+class DeviceChoice(StrEnum):
+    auto = "auto"
+    cpu = "cpu"
+    cuda = "cuda"
+    mps = "mps"
+
+
+def label(
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            show_default=False,
+            help="Table to label: CSV, TSV or other delimited text (gzip, too) or Parquet; `-` reads standard input.",
+        ),
+    ],
+    target: Annotated[
+        str, typer.Option("--target", "-t", metavar="COL", show_default=False, help="The column with the labels.")
+    ],
+    task: Annotated[
+        TaskChoice, typer.Option(metavar="KIND", help="auto, classification or regression.")
+    ] = TaskChoice.auto,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="PATH",
+            help="Write here, not to standard output; may be FILE itself. A failed run leaves an older file as it is.",
+        ),
+    ] = None,
+    labeled: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Take labels also from this table, which has the same columns."),
+    ] = None,
+    na: Annotated[
+        list[str] | None,
+        typer.Option("--na", metavar="TOKEN", help="A target cell with this content has no label. Repeatable."),
+    ] = None,
+    no_default_na: Annotated[
+        bool,
+        typer.Option(
+            "--no-default-na", help="Only empty cells and --na tokens have no label; NA, null, ... are labels."
+        ),
+    ] = False,
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option("--exclude", metavar="COL", help="Do not learn from this column. Repeatable."),
+    ] = None,
+    delimiter: Annotated[
+        str | None,
+        typer.Option(metavar="CHAR", help="Of text: a character, or comma, semicolon, tab, bar. Default: detected."),
+    ] = None,
+    encoding: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of text: utf-8, utf-16, latin-1, cp1252, ... Default: UTF-8.")
+    ] = None,
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(metavar="PATH|REPO", help="The trained network: a folder or a Hub repository. Default: bundled."),
+    ] = None,
+    device: Annotated[DeviceChoice, typer.Option(metavar="NAME", help="auto, cpu, cuda or mps.")] = DeviceChoice.auto,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Same file and same seed: same bytes out.")] = 0,
+    confidence: Annotated[
+        bool,
+        typer.Option("--confidence", help="Add a column <target>_confidence, in [0, 1]; for regression <target>_std."),
+    ] = False,
+    proba: Annotated[bool, typer.Option("--proba", help="Add a column <target>_proba_<class> for each class.")] = False,
+    min_confidence: Annotated[
+        float | None, typer.Option(metavar="P", min=0, max=1, help="Leave cells empty that are less certain.")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+) -> None:
+    """Fill in the missing labels of a table.
+
+    The column --target is mostly empty and has a few labels; the same table comes back with every missing
+    label filled in, and nothing else changed.
+    """
+    if min_confidence is not None and min_confidence != min_confidence:
+        raise UsageError("--min-confidence is not a number; give one from 0 to 1")
+    if file == "-" and labeled == "-":
+        raise UsageError("FILE and --labeled are both standard input; give one of them as a path")
+
+    from vsacli.labeling import LabelOptions, label_table
+    from vsacli.tables.output import open_output
+    from vsacli.tables.table import read_table
+
+    options = LabelOptions(
+        target=target,
+        task=task.value,
+        na=tuple(na or ()),
+        default_na=not no_default_na,
+        exclude=tuple(exclude or ()),
+        checkpoint=checkpoint,
+        device=device.value,
+        seed=seed,
+        confidence=confidence,
+        proba=proba,
+        min_confidence=min_confidence,
+    )
+    separator = DELIMITER_NAMES.get(delimiter.lower(), delimiter) if delimiter is not None else None
+    with progress_shown(quiet) as progress:
+        table = read_table(file, delimiter=separator, encoding=encoding)
+        source = read_table(labeled, delimiter=separator, encoding=encoding) if labeled is not None else None
+        labels = label_table(table, options, labeled=source, progress=progress)
+        with open_output(output, inputs=[path for path in (file, labeled) if path not in (None, "-")]) as sink:
+            table.write(sink, labels.column, labels.rows, labels.values, labels.extra)
+    if not quiet:
+        from vsacli.cli.summary import facts_of
+
+        show_facts("vsa", facts_of(labels.report))
