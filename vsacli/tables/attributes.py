@@ -1,0 +1,152 @@
+"""Columns of a table → numeric attributes, one column at a time, fitted on all rows."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from vsacli.tables.choose import LeftOut, fit_column
+from vsacli.tables.encoders import ColumnEncoder
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Columns = Iterable[tuple[str, pa.Array]]
+
+
+class AttributeEncoder:
+    """Turn the columns of a table into attributes.
+
+    Every column is read by `vsacli.tables.choose.fit_column`, which decides from all of its rows whether it holds
+    numbers, booleans, categories, dates, times or text, and how many attributes it becomes. Ids, constants, empty
+    columns and values that are no cells (lists, bytes) are left out and named.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of the decomposition of text. The same input and seed give the same bytes.
+
+    Attributes
+    ----------
+    attribute_names : list of str
+        One name an attribute: the column's name and, where it has several attributes, what each one says.
+    used : dict of str to int
+        Number of attributes of every column in use, in the order of the table.
+    left_out : list of (str, str)
+        Columns that are not used, with the reason in plain words.
+
+    Notes
+    -----
+    The order of the rows changes nothing but the order of the result, and so does the order of the columns.
+    """
+
+    def __init__(self, seed: int = 0) -> None:
+        self.seed = seed
+        self.attribute_names: list[str] = []
+        self.used: dict[str, int] = {}
+        self.left_out: list[tuple[str, str]] = []
+        self._encoders: dict[tuple[str, int], ColumnEncoder] = {}
+
+    def fit(self, columns: Columns, decimal: str = ".") -> AttributeEncoder:
+        """Fit on (name, values) pairs; `decimal` is the decimal mark of a text table."""
+        for _ in self._fit_each(columns, decimal):
+            pass
+        return self
+
+    def fit_transform(self, columns: Columns, decimal: str = ".") -> np.ndarray:
+        """Fit and encode in one pass, holding one column of text at a time.
+
+        Returns
+        -------
+        ndarray of float32, shape (n, M), NaN where not observed.
+        """
+        parts: list[np.ndarray] = []
+        n_rows = 0
+        for n_rows, encoded in self._fit_each(columns, decimal):
+            if encoded is not None:
+                parts.append(encoded)
+        return _side_by_side(parts, n_rows)
+
+    def transform(self, columns: Columns) -> np.ndarray:
+        """Encode columns of the same names, in any order; a column that is absent is not observed.
+
+        Returns
+        -------
+        ndarray of float32, shape (n, M), NaN where not observed.
+        """
+        encoded: dict[tuple[str, int], np.ndarray] = {}
+        n_rows = 0
+        for key, column in _keyed(columns):
+            n_rows = len(column)
+            if key in self._encoders:
+                encoded[key] = self._encoders[key].encode(column)
+        parts = [
+            encoded.pop(key) if key in encoded else np.full((n_rows, len(encoder.names)), np.nan, dtype=np.float32)
+            for key, encoder in self._encoders.items()
+        ]
+        return _side_by_side(parts, n_rows)
+
+    def _fit_each(self, columns: Columns, decimal: str) -> Iterator[tuple[int, np.ndarray | None]]:
+        """Fit column after column; yield its number of rows and its attributes (None if left out)."""
+        self.attribute_names, self.used, self.left_out, self._encoders = [], {}, [], {}
+        for key, column in _keyed(columns):
+            name = key[0]
+            try:
+                encoder, encoded = fit_column(name, column, decimal=decimal, seed=self.seed)
+            except LeftOut as reason:
+                self.left_out.append((name, str(reason)))
+                yield len(column), None
+                continue
+            self._encoders[key] = encoder
+            self.used[name] = self.used.get(name, 0) + len(encoder.names)
+            shown = name if key[1] == 1 else f"{name} ({key[1]})"
+            self.attribute_names += [f"{shown} {suffix}".rstrip() if suffix else shown for suffix in encoder.names]
+            yield len(column), encoded
+
+
+def columns_of(frame: pd.DataFrame | np.ndarray) -> list[tuple[str, pa.Array]]:
+    """Split a data frame or a 2-D array into named Arrow columns, as `AttributeEncoder` takes them.
+
+    Columns of Python objects that are of no single Arrow type are spelled as text. The columns of an array are named
+    x0, x1, ...
+    """
+    if isinstance(frame, np.ndarray):
+        if frame.ndim != 2:
+            raise ValueError(f"a table has 2 dimensions, not {frame.ndim}")
+        return [(f"x{j}", _arrow_column(frame[:, j])) for j in range(frame.shape[1])]
+    return [(str(name), _arrow_column(frame.iloc[:, j])) for j, name in enumerate(frame.columns)]
+
+
+def _arrow_column(values: Any) -> pa.Array:
+    try:
+        column = pa.array(values, from_pandas=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+        spelled = [None if v is None or v != v else str(v) for v in values]
+        column = pa.array(spelled, pa.large_string())
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def _keyed(columns: Columns) -> Iterator[tuple[tuple[str, int], pa.Array]]:
+    """Number the columns of one name, so that duplicate headers stay apart; names compare in composed Unicode."""
+    seen: Counter[str] = Counter()
+    for name, column in columns:
+        name = unicodedata.normalize("NFC", str(name))
+        seen[name] += 1
+        yield (name, seen[name]), column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def _side_by_side(parts: list[np.ndarray], n_rows: int) -> np.ndarray:
+    """Join (n, m) arrays to (n, M), giving each part's memory back as it is copied."""
+    result = np.empty((n_rows, sum(part.shape[1] for part in parts)), dtype=np.float32)
+    start = 0
+    parts.reverse()
+    while parts:
+        part = parts.pop()
+        result[:, start : start + part.shape[1]] = part
+        start += part.shape[1]
+    return result

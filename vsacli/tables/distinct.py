@@ -1,0 +1,79 @@
+"""The distinct spellings of a column of text.
+
+Every decision about a text column is made on its distinct cells and how often each occurs, so a column of a
+million cells with five words costs five words. Values are sorted, so nothing depends on the order of the rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+# What pandas.read_csv reads as missing (pandas.io.parsers.readers.STR_NA_VALUES), kept here so that a table of
+# numbers can be read without importing pandas.
+MISSING_TOKENS = frozenset(
+    {
+        "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A",
+        "NA", "NULL", "NaN", "None", "n/a", "nan", "null",
+    }
+)  # fmt: skip
+
+
+@dataclass
+class Distinct:
+    """A column of text as its distinct cells.
+
+    Attributes
+    ----------
+    values : pa.Array of large_string, length k
+        The distinct cells without surrounding white space, sorted by code point; missing tokens are not among them.
+    codes : ndarray of int32, shape (n,)
+        Index into `values` of every row, -1 where the cell is missing.
+    counts : ndarray of int64, shape (k,)
+        Rows that hold each value.
+    """
+
+    values: pa.Array
+    codes: np.ndarray
+    counts: np.ndarray
+
+    @property
+    def n_observed(self) -> int:
+        return int(self.counts.sum())
+
+    def merged(self, keys: pa.Array) -> Distinct:
+        """Give every value a new spelling (null = missing) and unite those that are now spelled the same."""
+        encoded = keys.dictionary_encode()
+        old_to_new, values = _sorted_codes(encoded)
+        codes = np.append(old_to_new, np.int32(-1))[self.codes]
+        return Distinct(values, codes, _count(codes, len(values)))
+
+    def take(self, per_value: np.ndarray) -> np.ndarray:
+        """Spread float values given for each distinct cell, (k,) or (k, m), to the rows; NaN where missing."""
+        missing = np.full((1, *per_value.shape[1:]), np.nan, dtype=per_value.dtype)
+        return np.concatenate([per_value, missing])[self.codes]
+
+
+def distinct_cells(text: pa.Array) -> Distinct:
+    """Collect the distinct cells of a column of strings; `MISSING_TOKENS` and white space count as missing."""
+    encoded = text.dictionary_encode()
+    spelled = pc.utf8_trim_whitespace(encoded.dictionary)
+    missing = pc.is_in(spelled, value_set=pa.array(sorted(MISSING_TOKENS), type=spelled.type))
+    indices = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
+    cells = Distinct(spelled, indices, np.empty(0))
+    return cells.merged(pc.if_else(missing, pa.scalar(None, spelled.type), spelled))
+
+
+def _sorted_codes(encoded: pa.DictionaryArray) -> tuple[np.ndarray, pa.Array]:
+    order = pc.sort_indices(encoded.dictionary).to_numpy()
+    rank = np.full(len(order) + 1, -1, dtype=np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    indices = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    return rank[indices], encoded.dictionary.take(pa.array(order))
+
+
+def _count(codes: np.ndarray, k: int) -> np.ndarray:
+    return np.bincount(codes + 1, minlength=k + 1)[1:].astype(np.int64)

@@ -1,0 +1,184 @@
+"""Encoders of single columns that need only NumPy and Arrow: numbers, booleans, categories.
+
+Each `fit` takes what was read from all rows of a column; `encode` takes any column of that name and returns float32
+(n, m), NaN where nothing is observed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from vsacli.tables import columnkinds
+from vsacli.tables.distinct import Distinct, distinct_cells
+from vsacli.tables.numbers import NumberStyle, parse_numbers, plain_numbers, to_float64
+from vsacli.tables.scaling import RobustScale
+
+MAX_ONE_HOT = 12
+"""Most categories that get an attribute each."""
+
+MIN_CATEGORY_SHARE = 0.005
+"""Rarer categories (or those of a single row) are one attribute together, "other"."""
+
+ONE_HOT_COVER = 0.9
+"""Share of the rows that the `MAX_ONE_HOT` most frequent categories must hold for the column to be one-hot."""
+
+
+class ColumnEncoder(Protocol):
+    """One column to its attributes."""
+
+    names: list[str]
+    """What follows the column's name in the names of its attributes."""
+
+    def encode(self, column: pa.Array) -> np.ndarray:
+        """Encode a column, length n, to float32 (n, len(names))."""
+        ...
+
+
+def is_text(column: pa.Array) -> bool:
+    return pa.types.is_large_string(column.type)
+
+
+def as_text(column: pa.Array) -> pa.Array:
+    """Spell a column of simple Arrow values as strings: true, 3 (not 3.0), 2.5, 2024-01-31."""
+    if is_text(column):
+        return column
+    if pa.types.is_floating(column.type):
+        text = column.cast(pa.float64()).cast(pa.large_string())
+        return pc.replace_substring_regex(text, r"\.0$", "")
+    return column.cast(pa.large_string())
+
+
+@dataclass
+class NumberEncoder:
+    """A column of numbers: one attribute, scaled by `RobustScale`; words among the numbers are not observed.
+
+    If enough cells are words, a second attribute is 1 where the cell holds a word and 0 where a number.
+    """
+
+    style: NumberStyle
+    scale: RobustScale
+    words: bool = False
+
+    @property
+    def names(self) -> list[str]:
+        return ["", "is not a number"] if self.words else [""]
+
+    def encode(self, column: pa.Array) -> np.ndarray:
+        if not is_text(column):
+            try:
+                return self.of_numbers(to_float64(column))
+            except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+                column = as_text(column)
+        numbers = plain_numbers(column, self.style.decimal) if self.style.unit in ("", "*") else None
+        if numbers is not None:
+            return self.of_numbers(numbers)
+        cells = distinct_cells(column)
+        return self.of_cells(cells, parse_numbers(cells.values, self.style))
+
+    def of_numbers(self, numbers: np.ndarray) -> np.ndarray:
+        """Encode float64 (n,), NaN where missing."""
+        scaled = self.scale.apply(numbers)
+        if not self.words:
+            return scaled[:, None]
+        return np.stack([scaled, np.where(np.isnan(scaled), np.float32("nan"), np.float32(0))], axis=1)
+
+    def of_cells(self, cells: Distinct, numbers: np.ndarray) -> np.ndarray:
+        """Encode distinct cells that were read as numbers (k,), NaN where they are words."""
+        per_value = self.of_numbers(numbers)
+        if self.words:
+            is_word = np.isnan(numbers) & ~columnkinds.numeric_blanks(cells.values)
+            per_value[is_word, 1] = 1.0
+        return cells.take(per_value)
+
+
+@dataclass
+class BooleanEncoder:
+    """A column of yes/no, true/false, t/f, on/off, 1/0 in any case: one attribute, 0 or 1."""
+
+    names = [""]  # noqa: RUF012
+
+    def encode(self, column: pa.Array) -> np.ndarray:
+        cells = distinct_cells(as_text(column))
+        lower = cells.merged(pc.utf8_lower(cells.values))
+        known = [w in columnkinds.TRUE_WORDS or w in columnkinds.FALSE_WORDS for w in lower.values.to_pylist()]
+        truth = [w in columnkinds.TRUE_WORDS for w in lower.values.to_pylist()]
+        per_value = np.where(np.array(known, dtype=bool), np.array(truth, dtype=np.float32), np.float32("nan"))
+        return lower.take(per_value.astype(np.float32)[:, None])
+
+
+@dataclass
+class FlagEncoder:
+    """A column with one word and empty cells ("x" or nothing): 1 where the word is, 0 where the cell is empty."""
+
+    names = [""]  # noqa: RUF012
+
+    def encode(self, column: pa.Array) -> np.ndarray:
+        cells = distinct_cells(as_text(column))
+        return (cells.codes >= 0).astype(np.float32)[:, None]
+
+
+@dataclass
+class CategoryEncoder:
+    """A column of few categories: one attribute each, 0 or 1; two categories share one attribute.
+
+    Spellings that differ in case or white space only are one category. A category that was not there when the
+    encoder was fitted is 0 in all attributes (or counts as "other", where rare ones were merged to that); in a column
+    of two categories it is not observed.
+    """
+
+    categories: list[str]
+    has_other: bool
+
+    @property
+    def binary(self) -> bool:
+        return len(self.categories) == 2 and not self.has_other
+
+    @property
+    def names(self) -> list[str]:
+        if self.binary:
+            return [f"= {self.categories[1]}"]
+        return [f"= {c}" for c in self.categories] + (["= other"] if self.has_other else [])
+
+    @classmethod
+    def fit(cls, cells: Distinct) -> CategoryEncoder | None:
+        """Choose the categories of united cells (`unite_spellings`); None if there are too many."""
+        k, n = len(cells.values), cells.n_observed
+        order = np.lexsort((np.arange(k), -cells.counts))[:MAX_ONE_HOT]
+        if k > MAX_ONE_HOT and cells.counts[order].sum() < ONE_HOT_COVER * n:
+            return None
+        if k > 2:
+            order = order[cells.counts[order] >= max(2.0, MIN_CATEGORY_SHARE * n)]
+        if not len(order):
+            return None
+        kept = np.sort(order)
+        return cls(cells.values.take(pa.array(kept)).to_pylist(), has_other=len(kept) < k)
+
+    def encode(self, column: pa.Array) -> np.ndarray:
+        return self.of_cells(unite_spellings(distinct_cells(as_text(column))))
+
+    def of_cells(self, cells: Distinct) -> np.ndarray:
+        """Encode united cells."""
+        index = pc.index_in(cells.values, value_set=pa.array(self.categories, cells.values.type)).fill_null(-1)
+        codes = index.to_numpy(zero_copy_only=False)
+        if self.binary:
+            per_value = np.where(codes < 0, np.float32("nan"), codes.astype(np.float32))[:, None]
+        else:
+            per_value = np.zeros((len(codes), len(self.categories) + 1), dtype=np.float32)
+            per_value[np.arange(len(codes)), codes] = 1.0  # unknown ones are code -1: the last column, "other"
+            if not self.has_other:
+                per_value = per_value[:, :-1]
+        return cells.take(per_value)
+
+
+def unite_spellings(cells: Distinct) -> Distinct:
+    """Unite values that differ in case, white space or Unicode form only; spelled in lower case."""
+    values = cells.values
+    if pc.all(pc.string_is_ascii(values)).as_py() is False:
+        values = pc.utf8_normalize(values, form="NFKC")
+    values = pc.utf8_lower(pc.replace_substring_regex(values, r"\s+", " "))
+    return cells.merged(values)

@@ -1,0 +1,84 @@
+"""Free text and columns of many categories → a few attributes, by skrub's StringEncoder (latent semantic analysis)."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from vsacli.tables.distinct import Distinct, distinct_cells
+from vsacli.tables.encoders import as_text
+from vsacli.tables.scaling import RobustScale
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+N_COMPONENTS = 6
+MAX_FIT = 20_000
+"""Most distinct texts that the decomposition is fitted on; of more, a seeded sample from the whole column."""
+
+_CHUNK = 20_000
+_MAX_LENGTH = 1_000  # characters of a cell that are read
+
+
+class TextEncoder:
+    """A column of text: tf-idf of character n-grams, reduced to `N_COMPONENTS` numbers by a truncated SVD.
+
+    skrub's StringEncoder is fitted on the distinct texts (each once, at most `MAX_FIT`, drawn at random from the
+    whole column) and applied to all of them in chunks; each component is scaled by `RobustScale` over all rows.
+    """
+
+    def __init__(self, encoder: Any, scales: list[RobustScale]) -> None:
+        self._encoder = encoder
+        self._scales = scales
+
+    @property
+    def names(self) -> list[str]:
+        return [f"text {i + 1}" for i in range(len(self._scales))]
+
+    @classmethod
+    def fit(cls, cells: Distinct, seed: int) -> tuple[TextEncoder, np.ndarray]:
+        """Fit on distinct cells; return the encoder and the column's attributes, float32 (n, m)."""
+        from skrub import StringEncoder
+
+        k = len(cells.values)
+        texts = cells.values
+        if k > MAX_FIT:
+            drawn = np.sort(np.random.default_rng(seed).choice(k, MAX_FIT, replace=False))
+            texts = texts.take(pa.array(drawn))
+        encoder = StringEncoder(n_components=N_COMPONENTS, random_state=seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # fewer n-grams than components: the encoder then keeps the n-grams
+            encoder.fit(_series(texts))
+        components = _encode_in_chunks(encoder, cells.values)
+        rows = cells.take(components)
+        scales = [RobustScale.fit(rows[:, j].astype(np.float64)) for j in range(rows.shape[1])]
+        fitted = cls(encoder, scales)
+        return fitted, fitted._scaled(rows)
+
+    def encode(self, column: pa.Array) -> np.ndarray:
+        cells = distinct_cells(as_text(column))
+        if not len(cells.values):
+            return np.full((len(column), len(self._scales)), np.nan, dtype=np.float32)
+        return self._scaled(cells.take(_encode_in_chunks(self._encoder, cells.values)))
+
+    def _scaled(self, rows: np.ndarray) -> np.ndarray:
+        for j, scale in enumerate(self._scales):
+            rows[:, j] = scale.apply(rows[:, j].astype(np.float64))
+        return rows
+
+
+def _series(texts: pa.Array) -> pd.Series:
+    import pandas as pd
+
+    return pd.Series([text[:_MAX_LENGTH] for text in texts.to_pylist()], name="text", dtype=str)
+
+
+def _encode_in_chunks(encoder: Any, values: pa.Array) -> np.ndarray:
+    parts = [
+        encoder.transform(_series(values.slice(start, _CHUNK))).to_numpy(dtype=np.float32)
+        for start in range(0, len(values), _CHUNK)
+    ]
+    return np.concatenate(parts)
