@@ -1,0 +1,265 @@
+"""What separates the cells of a text file, decided over all of it, and said.
+
+The delimiter, if it is not given: by the file name (`.tsv`, `.tab`: tab), if the header has one;
+by a first line `sep=;`, as Excel writes; else the one of tab, semicolon, comma and bar under which
+every row has as many cells as the header, the most cells if there are several. A header without
+any of the four is a table of one column.
+
+Quoting: double quotes, unless the table fits only if they are plain text.
+
+The decimal mark: a comma, if the file is not separated by commas and more columns have numbers
+that can only be read so (`1,5`, `0,250`, `1.234,5`) than have numbers that can only be read with a
+point (`1.5`, `1,234.5`). `1,234` alone can be either: it counts for the comma in a file separated by
+semicolons, which is what spreadsheets write where the comma is the decimal mark; there a tie is
+for the comma, too (`1.2` may be a version or a date).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Literal
+
+from vsacli.errors import DataError, UsageError
+from vsacli.tables.encoding import line_of
+from vsacli.tables.spans import QUOTE, WINDOW, Bytes, Dialect, Misfit, SpanIndex, index_table, scan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import pyarrow as pa
+
+CANDIDATES = b"\t;,|"
+"""Delimiters that are looked for. Of two that fit equally well the first one wins: in a file separated by
+semicolons the comma is likely to occur once in every row (as a decimal mark), and hardly the reverse."""
+
+_NAMES = {"\t": "tab", ";": "semicolon", ",": "comma", "|": "bar", " ": "space"}
+_SPELLINGS = {**{name: mark for mark, name in _NAMES.items()}, "\\t": "\t"}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What `detect` found.
+
+    Attributes
+    ----------
+    dialect : Dialect
+    index : SpanIndex
+    extra_delimiter : int
+        What to put before a column that is added (a table of one column has no delimiter of its own).
+    notes : list of str
+    """
+
+    dialect: Dialect
+    index: SpanIndex
+    extra_delimiter: int | None
+    notes: list[str]
+
+
+def delimiter_byte(delimiter: str) -> int:
+    """Return the byte of a delimiter as given by `--delimiter`: a character, `\\t`, or a name such as `tab`.
+
+    Raises
+    ------
+    UsageError
+        It is not one ASCII character, or a quote or line end.
+    """
+    mark = _SPELLINGS.get(delimiter.lower(), delimiter)
+    if len(mark) != 1 or not mark.isascii() or mark in '\r\n"\0':
+        raise UsageError(
+            f"--delimiter {delimiter!r} cannot be one: give one ASCII character, or tab, comma, semicolon, bar, space"
+        )
+    return ord(mark)
+
+
+def name_of(delimiter: int) -> str:
+    mark = chr(delimiter)
+    return _NAMES.get(mark, repr(mark))
+
+
+def detect(data: Bytes, start: int, name: str, delimiter: str | None = None) -> Layout:
+    """Find the dialect of the text in `data[start:]` and the cells under it.
+
+    Parameters
+    ----------
+    data : uint8[n]
+        UTF-8.
+    start : int
+        First byte after a byte order mark.
+    name : str
+        The file's name: for messages, and its ending as a hint.
+    delimiter : str, optional
+        As given by the user.
+
+    Raises
+    ------
+    DataError
+        The text is empty, or no table under any dialect; names the first row that does not fit.
+    """
+    notes: list[str] = []
+    said, start = _sep_line(data, start)
+    if delimiter is not None:
+        candidates = [delimiter_byte(delimiter)]
+    elif said is not None:
+        candidates = [said]
+        notes.append(f"delimiter: {name_of(said)} (first line)")
+    else:
+        candidates = [mark for mark in CANDIDATES if _header_size(data, start, Dialect(mark)) > 1]
+        if ord("\t") in candidates and _named_tsv(name):
+            candidates = [ord("\t")]
+        if not candidates:
+            return _one_column(data, start, name, notes)
+    dialect, index = _best(data, start, name, candidates, delimiter is None and said is None)
+    assert dialect.delimiter is not None
+    _refuse_empty(index, name)
+    if delimiter is None and said is None:
+        notes.append(f"delimiter: {name_of(dialect.delimiter)} (detected)")
+    if not dialect.quoting:
+        notes.append("quotes: plain text (as quotes around cells they would not fit)")
+    if index.trailing:
+        notes.append(f"each row ends with one more {name_of(dialect.delimiter)} than the header: kept, not a column")
+    return Layout(dialect, index, dialect.delimiter, notes)
+
+
+def _named_tsv(name: str) -> bool:
+    path = PurePath(name.lower())
+    if path.suffix in (".gz", ".bz2", ".xz", ".zst"):
+        path = path.with_suffix("")
+    return path.suffix in (".tsv", ".tab")
+
+
+def _refuse_empty(index: SpanIndex, name: str) -> None:
+    if not index.n_columns:
+        raise DataError(f"{name} is empty: it has no header and no rows")
+
+
+def contains(data: Bytes, byte: int) -> bool:
+    """Say whether a byte occurs, without a copy of the file's size."""
+    return any((data[at : at + WINDOW] == byte).any() for at in range(0, data.size, WINDOW))
+
+
+def _sep_line(data: Bytes, start: int) -> tuple[int | None, int]:
+    """Read a first line `sep=;`: the delimiter it names, and where the table begins."""
+    match = re.match(rb'("?)sep=([^"\r\n])\1(?:\r\n|\r|\n)', data[start : start + 16].tobytes(), re.IGNORECASE)
+    if match is None or match[2] >= b"\x80":
+        return None, start
+    return match[2][0], start + match.end()
+
+
+def _header_size(data: Bytes, start: int, dialect: Dialect) -> int:
+    """Return the number of cells of the first record that is not blank."""
+    try:
+        for records in scan(data, start, dialect, window=1 << 14):
+            for first, count, end in zip(records.starts, records.counts, records.counts.cumsum(), strict=True):
+                if count > 1 or data[first : records.ends[end - 1]].tobytes().strip():
+                    return int(count)
+    except Misfit:
+        return _header_size(data, start, Dialect(dialect.delimiter, quoting=False)) if dialect.quoting else 0
+    return 0
+
+
+def _best(data: Bytes, start: int, name: str, candidates: list[int], free: bool) -> tuple[Dialect, SpanIndex]:
+    """Return the dialect with most columns under which all rows fit; DataError by the one that got farthest."""
+    quotes = contains(data, QUOTE)
+    farthest: tuple[int, Dialect, Misfit] | None = None
+    for quoting in (True, False) if quotes else (True,):
+        best: tuple[Dialect, SpanIndex] | None = None
+        for mark in candidates:
+            dialect = Dialect(mark, quoting)
+            try:
+                index = index_table(data, start, dialect)
+            except Misfit as misfit:
+                if quoting and (farthest is None or misfit.position > farthest[0]):
+                    farthest = misfit.position, dialect, misfit
+                continue
+            if not quoting and (index.n_columns < 2 or _mostly_quoted(data, index)):
+                continue
+            if best is None or index.n_columns > best[1].n_columns:
+                best = dialect, index
+        if best is not None:
+            return best
+    assert farthest is not None
+    _, dialect, misfit = farthest
+    raise _error(data, name, dialect, misfit, free)
+
+
+def _mostly_quoted(data: Bytes, index: SpanIndex) -> bool:
+    """Say whether most cells that begin with a quote end with one, too: then it is no plain text."""
+    opened = closed = 0
+    for begin, end in index.header_cells():
+        opened += data[begin:end].tobytes().startswith(b'"')
+        closed += end - begin > 1 and data[begin] == data[end - 1] == QUOTE
+    for block in index.blocks:
+        piece = data[block.start : block.stop]
+        for column in range(index.n_columns):
+            first, stop = block.cells(column)
+            first, stop = first[stop > first], stop[stop > first]
+            opens = piece[first] == QUOTE
+            opened += int(opens.sum())
+            closed += int((opens & (piece[stop - 1] == QUOTE) & (stop - first > 1)).sum())
+    return 2 * closed > opened
+
+
+def _error(data: Bytes, name: str, dialect: Dialect, misfit: Misfit, free: bool) -> DataError:
+    line = line_of(data.data, misfit.position)
+    if misfit.reason == "unclosed":
+        return DataError(f"{name}, line {line}: a quote is opened here and never closed; close or double it")
+    size = "longer" if misfit.found > misfit.expected else "shorter"
+    assert dialect.delimiter is not None
+    hint = f" (delimiter: {name_of(dialect.delimiter)}, detected; --delimiter sets another)" if free else ""
+    return DataError(
+        f"{name}, row {misfit.row} (line {line}): {misfit.found} {_cells(misfit.found)}, {size} than the header "
+        f"with {misfit.expected}; repair this row{hint}"
+    )
+
+
+def _cells(n: int) -> str:
+    return "cell" if n == 1 else "cells"
+
+
+def _one_column(data: Bytes, start: int, name: str, notes: list[str]) -> Layout:
+    dialect = Dialect(None)
+    try:
+        index = index_table(data, start, dialect)
+    except Misfit as misfit:
+        if misfit.reason != "unclosed":
+            raise _error(data, name, dialect, misfit, free=False) from None
+        dialect = Dialect(None, quoting=False)
+        index = index_table(data, start, dialect)
+    _refuse_empty(index, name)
+    unused = [mark for mark in b",;\t|" if not contains(data, mark)]
+    notes.append("delimiter: none (one column)")
+    return Layout(dialect, index, unused[0] if unused else None, notes)
+
+
+# One number as a cell may hold it: with a sign, a currency or a unit around it.
+_AROUND = r"^[\s€$£¥+\-−]*(?:{number})(?:[eE][+\-]?\d+)?\s*(?:%|‰|[€$£¥]|[A-Za-zµ°²³/]{{1,5}})?\s*$"
+_ONLY_COMMA = _AROUND.format(number=r"\d{1,3}(?:[. ']\d{3})+,\d+|\d{4,},\d+|0\d*,\d+|\d*,(?:\d{1,2}|\d{4,})")
+_ONLY_POINT = _AROUND.format(number=r"\d{1,3}(?:[, ']\d{3})+\.\d+|\d{4,}\.\d+|0\d*\.\d+|\d*\.(?:\d{1,2}|\d{4,})")
+_EITHER = _AROUND.format(number=r"[1-9]\d{0,2},\d{3}")
+
+
+def decimal_mark(columns: Iterable[pa.Array], delimiter: int | None) -> Literal[".", ","]:
+    """Decide the decimal mark of a table over all its cells, by the rule at the head of this module.
+
+    Parameters
+    ----------
+    columns : large_string arrays
+    delimiter : int or None
+    """
+    import pyarrow.compute as pc
+
+    def any_matches(cells: pa.Array, pattern: str) -> bool:
+        return bool(len(cells)) and pc.any(pc.match_substring_regex(cells, pattern)).as_py()
+
+    commas = points = 0
+    for cells in columns:
+        with_comma = cells.filter(pc.match_substring(cells, ","))
+        with_point = cells.filter(pc.match_substring(cells, "."))
+        comma, point = any_matches(with_comma, _ONLY_COMMA), any_matches(with_point, _ONLY_POINT)
+        if not comma and not point and delimiter == ord(";"):
+            comma = any_matches(with_comma, _EITHER)
+        commas += comma and not point
+        points += point and not comma
+    return "," if commas > points or (commas == points > 0 and delimiter == ord(";")) else "."

@@ -1,0 +1,256 @@
+"""Where a table is written: standard output, or a file that is complete or not there at all."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import secrets
+import stat
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from vsacli.errors import OutputError, UsageError
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+_COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+_DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/(\d+)")
+
+
+def check_output(path: str | Path | None, *, inputs: Sequence[str | Path] = ()) -> None:
+    """Find out, before any work is done, whether `open_output` could write there.
+
+    Parameters
+    ----------
+    path : path
+        None or "-" for standard output.
+    inputs : paths
+        The files that are read, the table first. The table may be written in place; another may not.
+
+    Raises
+    ------
+    OutputError
+        A folder, a path below a file, a folder that is absent or read-only, a read-only file.
+    UsageError
+        The output would replace an input that is not the table.
+    """
+    if path is None or str(path) == "-":
+        return
+    text = os.fspath(path)
+    if _is_direct(text):
+        return
+    if text.endswith((".zip", ".7z")):
+        raise OutputError(f"cannot write {text}: no archive can be written; use .gz, or no ending")
+    target = os.path.realpath(text)
+    folder = os.path.dirname(target)
+    try:
+        for other in inputs[1:]:
+            if str(other) != "-" and os.path.exists(target) and os.path.samefile(target, other):
+                raise UsageError(f"--output {text} would replace {other}, which is an input; name another file")
+        if os.path.isdir(target) or text.endswith(("/", os.sep)):
+            raise OutputError(f"cannot write {text}: it is a folder; name a file in it")
+        if not os.path.isdir(folder):
+            at = Path(folder)
+            while not os.path.lexists(at) and at != at.parent:
+                at = at.parent
+            if not at.is_dir():
+                raise OutputError(f"cannot write {text}: {_shown(at, text)} is a file, not a directory")
+            raise OutputError(f"cannot write {text}: there is no directory {os.path.dirname(text)}; create it first")
+        if os.path.exists(target) and not os.access(target, os.W_OK):
+            raise OutputError(f"cannot write {text}: the file is read-only")
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise OutputError(f"cannot write {text}: the directory is read-only")
+    except ValueError as error:
+        if isinstance(error, UsageError):
+            raise
+        raise OutputError(f"cannot write {text!r}: {error}") from None
+    except OSError as error:
+        if isinstance(error, OutputError):
+            raise
+        raise _failed(text, error) from None
+
+
+def _shown(part: Path, text: str) -> str:
+    """Spell a parent of the output as the user did, if it can be."""
+    with contextlib.suppress(ValueError):
+        return str(part.relative_to(os.path.realpath(".")))
+    return str(part)
+
+
+def _is_direct(text: str) -> bool:
+    """Say whether a path is no regular file, so that nothing can be renamed over it (a pipe, a device)."""
+    if text in ("/dev/stdout", "/dev/stderr") or _DESCRIPTOR.fullmatch(text):
+        return True
+    with contextlib.suppress(OSError, ValueError):
+        mode = os.stat(text).st_mode
+        return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
+    return False
+
+
+def _failed(text: str, error: OSError) -> OutputError:
+    return OutputError(f"cannot write {text}: {error.strerror or error}")
+
+
+class _Sink(io.RawIOBase):
+    """A binary file whose failures name the output. Closing it leaves the file below open.
+
+    A reader that has gone away (`| head`) stays a BrokenPipeError: whether that is a failure is for the
+    caller to say.
+    """
+
+    def __init__(self, file: IO[bytes], name: str) -> None:
+        self._file, self._name, self._written = file, name, 0
+
+    def writable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._written
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        with self._named():
+            view = memoryview(data).cast("B")
+            while view:  # an unbuffered file may take a part
+                n = self._file.write(view)
+                self._written += n
+                view = view[n:]
+        return memoryview(data).nbytes
+
+    def flush(self) -> None:
+        with self._named():
+            self._file.flush()
+
+    @contextlib.contextmanager
+    def _named(self) -> Iterator[None]:
+        try:
+            yield
+        except BrokenPipeError:
+            raise
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            raise OutputError(f"cannot write {self._name}: {reason}") from None
+
+
+@contextlib.contextmanager
+def open_output(path: str | Path | None, *, inputs: Sequence[str | Path] = ()) -> Iterator[IO[bytes]]:
+    """Give a binary sink for the result.
+
+    A file is written under another name beside its place and renamed when the block ends without an
+    exception, so that a reader sees the old file or the whole new one; after an exception (Ctrl-C
+    included) the old one is still there and nothing else. An existing file's permissions stay. A link
+    is followed. Standard output, pipes and devices are written directly. A path that ends in `.gz`,
+    `.bz2`, `.xz` or `.zst` is compressed.
+
+    Parameters
+    ----------
+    path, inputs
+        As for `check_output`, which is called first.
+
+    Yields
+    ------
+    binary file
+        Its `write` raises OutputError; but BrokenPipeError, if the reader of a pipe has gone.
+    """
+    check_output(path, inputs=inputs)
+    if path is None or str(path) in ("-", "/dev/stdout"):
+        if sys.stdout is None or sys.stdout.closed:
+            raise OutputError("cannot write standard output: it is closed")
+        sink = _Sink(sys.stdout.buffer, "standard output")
+        yield sink  # type: ignore[misc]
+        sink.flush()
+        return
+    text = os.fspath(path)
+    if _is_direct(text):
+        with _open_direct(text) as file, _compressed(_Sink(file, text), text) as sink:
+            yield sink
+        return
+    target = os.path.realpath(text)
+    part = os.path.join(os.path.dirname(target), f".vsa-{secrets.token_hex(8)}.tmp")
+    try:
+        file = open(part, "xb", buffering=0)  # noqa: SIM115 (closed below, before the rename)
+    except OSError as error:
+        raise _failed(text, error) from None
+    try:
+        with file:
+            _take_after(file.fileno(), target)
+            with _compressed(_Sink(file, text), text) as sink:
+                yield sink
+            try:
+                os.fsync(file.fileno())
+            except OSError as error:
+                raise _failed(text, error) from None
+        try:
+            os.replace(part, target)
+        except OSError as error:
+            raise _failed(text, error) from None
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(part)
+        raise
+    _sync_folder(os.path.dirname(target))
+
+
+def _open_direct(text: str) -> IO[bytes]:
+    try:
+        number = 2 if text == "/dev/stderr" else None
+        if match := _DESCRIPTOR.fullmatch(text):
+            number = int(match[1])
+        if number is not None:  # opening it anew would start over at the head of a file that is appended to
+            return os.fdopen(os.dup(number), "wb", buffering=0)
+        return open(text, "wb", buffering=0)
+    except OSError as error:
+        raise _failed(text, error) from None
+
+
+def _take_after(descriptor: int, target: str) -> None:
+    """Give the new file the permissions (and, where allowed, the owner) of the one it is to replace."""
+    try:
+        old = os.stat(target)
+    except OSError:
+        return
+    with contextlib.suppress(OSError, AttributeError):
+        os.fchown(descriptor, old.st_uid, old.st_gid)
+    with contextlib.suppress(OSError, AttributeError):
+        os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
+
+
+def _sync_folder(folder: str) -> None:
+    """Make the rename last through a power cut, on systems that can sync a folder."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+@contextlib.contextmanager
+def _compressed(sink: _Sink, name: str) -> Iterator[IO[bytes]]:
+    """Compress what is written, if the name says so. The same input gives the same bytes: no time is stored."""
+    if name.endswith(".gz"):
+        import gzip
+
+        with gzip.GzipFile(filename="", mode="wb", fileobj=sink, mtime=0) as file:  # type: ignore[arg-type]
+            yield file  # type: ignore[misc]
+    elif name.endswith(".bz2"):
+        import bz2
+
+        with bz2.BZ2File(sink, "wb") as file:  # type: ignore[arg-type]
+            yield file  # type: ignore[misc]
+    elif name.endswith(".xz"):
+        import lzma
+
+        with lzma.LZMAFile(sink, "wb") as file:  # type: ignore[arg-type]
+            yield file  # type: ignore[misc]
+    elif name.endswith(".zst"):
+        import pyarrow as pa
+
+        with pa.CompressedOutputStream(sink, "zstd") as file:
+            yield file
+    else:
+        yield sink  # type: ignore[misc]

@@ -1,0 +1,246 @@
+"""The bytes of an input: a file or standard input, decompressed, and of a kind that can be read."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import sys
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING
+
+from vsacli.errors import DataError, InputError, ResourceError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_PIECE = 1 << 20
+
+PARQUET_MAGIC = b"PAR1"
+
+_COMPRESSIONS = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
+
+_SAVE_AS = "save it as CSV or Parquet"
+_REFUSED = {
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "an Excel workbook (.xls): save the sheet as CSV",
+    b"ARROW1": f"an Arrow (Feather) file: {_SAVE_AS}",
+    b"FEA1": f"a Feather file: {_SAVE_AS}",
+    b"ORC": f"an ORC file: {_SAVE_AS}",
+    b"Obj\x01": f"an Avro file: {_SAVE_AS}",
+    b"SQLite format 3\x00": "an SQLite database: export the table as CSV",
+    b"\x89HDF\r\n\x1a\n": f"an HDF5 file: {_SAVE_AS}",
+    b"\x93NUMPY": f"a NumPy file: {_SAVE_AS}",
+    b"$FL2@(#)": f"an SPSS file: {_SAVE_AS}",
+    b"%PDF-": "a PDF",
+    b"\x89PNG": "an image",
+    b"\xff\xd8\xff": "an image",
+    b"\x7fELF": "a program",
+    b"7z\xbc\xaf\x27\x1c": "a 7z archive: unpack it first",
+    b"Rar!\x1a\x07": "a RAR archive: unpack it first",
+    b"RDX3\n": f"an R data file: {_SAVE_AS}",
+    b"RDX2\n": f"an R data file: {_SAVE_AS}",
+    b"version https://git-lfs.github.com/spec/": "a Git LFS pointer, not the file itself: run git lfs pull",
+}
+
+
+@dataclass
+class Source:
+    """An input, read.
+
+    Attributes
+    ----------
+    name : str
+        For messages: the path as given, or "standard input".
+    data : bytes
+        The whole content, decompressed. Nothing for a Parquet file on disk, which is read by column.
+    path : str or None
+        Where it lies; None for standard input and for what had to be decompressed.
+    is_parquet : bool
+    compression : str or None
+        How it was packed: "gzip", "bz2", "xz", "zstd", "zip".
+    """
+
+    name: str
+    data: bytes | bytearray
+    path: str | None = None
+    is_parquet: bool = False
+    compression: str | None = None
+
+
+def read_source(source: str | Path) -> Source:
+    """Read a file, or standard input for "-".
+
+    Raises
+    ------
+    InputError
+        It is absent, a folder, unreadable, or its compression is damaged.
+    DataError
+        It is empty, or of a kind that is no table of text or Parquet (Excel, JSON, ...).
+    ResourceError
+        It does not fit in memory.
+    """
+    if str(source) == "-":
+        name, path = "standard input", None
+        data = _read_stdin()
+    else:
+        name = path = str(source)
+        with _open(path) as file:
+            head = file.read(4)
+            regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+            if head == PARQUET_MAGIC and regular:
+                return Source(name, b"", path, is_parquet=True)
+            size = os.fstat(file.fileno()).st_size if regular else 0
+            data = _read_all(file, name, head, size)
+    if not data:
+        raise DataError(f"{name} is empty: it has no header and no rows")
+    compression = next((kind for magic, kind in _COMPRESSIONS.items() if data.startswith(magic)), None)
+    if compression is not None:
+        data, path = _decompress(data, compression, name), None
+        if not data:
+            raise DataError(f"{name} is empty once decompressed: it has no header and no rows")
+    elif data.startswith(b"PK\x03\x04"):
+        data, path, compression = _unzip(data, name), None, "zip"
+    if data.startswith(PARQUET_MAGIC):
+        return Source(name, data, path, is_parquet=True, compression=compression)
+    _refuse(data, name)
+    return Source(name, data, path, compression=compression)
+
+
+def _open(path: str) -> IO[bytes]:
+    try:
+        if os.path.isdir(path):
+            raise InputError(f"{path} is a folder, not a file: name one table")
+        return open(path, "rb", buffering=0)  # noqa: SIM115 (the caller closes it)
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except PermissionError:
+        raise InputError(f"{path}: no permission to read it") from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} cannot be read: {_reason(error)}") from None
+
+
+def _reason(error: BaseException) -> str:
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
+
+
+def _read_stdin() -> bytes | bytearray:
+    if sys.stdin is None or sys.stdin.closed:
+        raise InputError("standard input is closed: give a file, or pipe a table in")
+    return _read_all(sys.stdin.buffer, "standard input")
+
+
+def _read_all(file: IO[bytes], name: str, head: bytes = b"", size: int = 0) -> bytes | bytearray:
+    """Read to the end into one piece of memory, without a second copy at any moment."""
+    try:
+        data = bytearray(size)  # of a file its size is known: no growing
+        data[: len(head)] = head
+        at = len(head)
+        with memoryview(data) as view:
+            while at < size and (n := file.readinto(view[at:])):  # type: ignore[attr-defined]
+                at += n
+        del data[at:]
+        while piece := file.read(_PIECE):
+            data += piece
+    except MemoryError:
+        raise ResourceError(f"{name} does not fit in memory ({max(size, len(data)) / 1e9:.1f} GB so far)") from None
+    except OSError as error:
+        raise InputError(f"{name} cannot be read: {_reason(error)}") from None
+    return data
+
+
+def _decompress(data: bytes | bytearray, compression: str, name: str) -> bytearray:
+    result = bytearray()
+    try:
+        for piece in _decompressed(data, compression):
+            result += piece
+    except MemoryError:
+        raise ResourceError(f"{name} does not fit in memory once decompressed") from None
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        raise InputError(f"{name}: the {compression} data is damaged or cut off ({_reason(error)})") from None
+    return result
+
+
+def _decompressed(data: bytes | bytearray, compression: str) -> Iterator[bytes]:
+    import io
+
+    packed = io.BytesIO(data)
+    if compression == "gzip":
+        import gzip
+
+        file: IO[bytes] = gzip.GzipFile(fileobj=packed)
+    elif compression == "bz2":
+        import bz2
+
+        file = bz2.BZ2File(packed)
+    elif compression == "xz":
+        import lzma
+
+        try:
+            yield from _pieces(lzma.LZMAFile(packed))
+        except lzma.LZMAError as error:
+            raise OSError(str(error)) from None
+        return
+    else:
+        import pyarrow as pa
+
+        file = pa.CompressedInputStream(packed, "zstd")
+    yield from _pieces(file)
+
+
+def _pieces(file: IO[bytes]) -> Iterator[bytes]:
+    while piece := file.read(_PIECE):
+        yield piece
+
+
+def _unzip(data: bytes | bytearray, name: str) -> bytearray:
+    import io
+    import zipfile
+
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            names = archive.namelist()
+            if "[Content_Types].xml" in names:
+                kind = "an Excel workbook (.xlsx)" if any(n.startswith("xl/") for n in names) else "an Office document"
+                raise DataError(f"{name} is {kind}: save the sheet as CSV")
+            if "mimetype" in names:
+                raise DataError(f"{name} is an OpenDocument file: save the sheet as CSV")
+            files = [n for n in names if not n.endswith("/") and not n.startswith("__MACOSX/")]
+            if len(files) != 1:
+                raise DataError(f"{name} is a zip archive of {len(files)} files: unpack it and name one table")
+            with archive.open(files[0]) as file:
+                result = bytearray()
+                for piece in _pieces(file):
+                    result += piece
+    except (zipfile.BadZipFile, OSError, EOFError, RuntimeError, NotImplementedError, zlib.error) as error:
+        if isinstance(error, DataError):
+            raise
+        raise InputError(f"{name}: the zip archive cannot be unpacked ({_reason(error)})") from None
+    if not result:
+        raise DataError(f"{name}: the file in the zip archive is empty")
+    return result
+
+
+def _refuse(data: bytes | bytearray, name: str) -> None:
+    """Raise DataError for a file that is known not to be delimited text."""
+    for magic, kind in _REFUSED.items():
+        if data.startswith(magic):
+            raise DataError(f"{name} is {kind}")
+    if data[257:262] == b"ustar":
+        raise DataError(f"{name} is a tar archive: unpack it and name one table")
+    head = bytes(data[:4096]).removeprefix(b"\xef\xbb\xbf").lstrip()
+    if head[:14].lower().startswith((b"<!doctype html", b"<html", b"<?xml")):
+        raise DataError(f"{name} is a web page or XML, not a table: was the download redirected?")
+    if head[:1] in (b"{", b"[") and _is_json(head):
+        raise DataError(f"{name} is JSON: convert it to CSV first (pandas.read_json(..., lines=True).to_csv(...))")
+
+
+def _is_json(head: bytes) -> bool:
+    """Say whether text that begins with a brace or bracket is JSON rather than a header cell spelled so."""
+    line = head.splitlines()[0].strip()
+    try:
+        return isinstance(json.loads(line), (dict, list))
+    except ValueError:
+        # A document over several lines, or a first record longer than what was looked at.
+        return line in (b"{", b"[", b"[{") or line.startswith((b'{"', b'[{"'))

@@ -1,0 +1,422 @@
+"""Where the cells of a delimited text file lie: a scanner of bytes that builds no cell.
+
+The text is UTF-8, so every byte that has a meaning here (delimiter, quote, CR, LF) is a whole
+character. Records are found as Python's `csv.reader` finds them with `newline=""`:
+
+- a quote opens a quoted cell only as the first byte of the cell; elsewhere it is a plain byte;
+- inside quotes a doubled quote is a quote, and a delimiter or line end is a plain byte;
+- what follows the closing quote, up to the next delimiter, belongs to the cell;
+- LF, CR and CRLF each end a record.
+
+The common file is scanned with NumPy, a window at a time: a separator counts when an even number
+of quotes stand before it. That is only right if each quote that opens stands at the start of a
+cell and each that closes at its end, so this is checked. In a window where it does not hold, lines
+are looked at one by one, and a line that stays in doubt is read by a regular expression that is
+the list above, word for word.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+LF, CR, QUOTE = b'\n\r"'
+
+WINDOW = 1 << 20
+"""Bytes looked at in one step; its temporaries are a few times as large, whatever the file's size."""
+
+Bytes = NDArray[np.uint8]
+Positions = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a text file separates its cells.
+
+    Attributes
+    ----------
+    delimiter : int or None
+        The ASCII byte between cells; None in a file of one column that has no delimiter.
+    quoting : bool
+        Whether a double quote at the start of a cell quotes it. False: every byte is plain.
+    """
+
+    delimiter: int | None
+    quoting: bool = True
+
+
+class Misfit(Exception):
+    """The text is no table under the dialect it was scanned with.
+
+    Attributes
+    ----------
+    reason : str
+        "ragged" (a row with another number of cells than the header) or "unclosed" (a quote).
+    position : int
+        Byte where the record (or quote) starts.
+    row : int
+        Data row, from 1; 0 for the header.
+    found, expected : int
+        Number of cells.
+    """
+
+    def __init__(self, reason: str, position: int, row: int = 0, found: int = 0, expected: int = 0) -> None:
+        super().__init__(reason)
+        self.reason, self.position, self.row, self.found, self.expected = reason, position, row, found, expected
+
+
+@dataclass(frozen=True)
+class Records:
+    """The complete records of one window.
+
+    Attributes
+    ----------
+    start, stop : int
+        The bytes `[start, stop)` they and their line ends take.
+    starts : int64[r]
+        First byte of each record.
+    ends : int64[sum(counts)]
+        One past the last byte of each cell, in order.
+    counts : int64[r]
+        Cells of each record; a blank line counts one empty cell.
+    """
+
+    start: int
+    stop: int
+    starts: Positions
+    ends: Positions
+    counts: Positions
+
+
+def scan(data: Bytes, start: int, dialect: Dialect, window: int = WINDOW) -> Iterator[Records]:
+    """Go through all records of `data` from byte `start` on, some megabytes at a time.
+
+    Raises
+    ------
+    Misfit
+        A quote is opened and never closed.
+    """
+    at, width = start, window
+    while at < data.size:
+        records = _scan_window(data, at, min(at + width, data.size), dialect)
+        if records is None:  # one record is longer than the window
+            width *= 2
+            continue
+        yield records
+        at, width = records.stop, window
+
+
+def _scan_window(data: Bytes, start: int, stop: int, dialect: Dialect) -> Records | None:
+    """Return the complete records that begin in `data[start:stop]`; None if not one is complete."""
+    view = data[start:stop]
+    marked = view == LF
+    marked |= view == CR
+    if dialect.delimiter is not None:
+        marked |= view == dialect.delimiter
+    quotes = (view == QUOTE) if dialect.quoting else None
+    if quotes is not None and quotes.any():
+        marked |= quotes
+    else:
+        quotes = None
+    at = np.flatnonzero(marked)
+    kind = view[at]
+    del marked, quotes
+    # A CR that an LF follows ends the record; the LF is only its second byte.
+    second = (kind == LF) & (at > 0)
+    second[second] = view[at[second] - 1] == CR
+    if second.any():
+        at, kind = at[~second], kind[~second]
+
+    is_quote = kind == QUOTE if dialect.quoting else np.zeros(kind.size, dtype=bool)
+    if not is_quote.any():
+        ends, is_last = at + start, kind != (dialect.delimiter if dialect.delimiter is not None else -1)
+        open_at = -1
+    else:
+        inside = (np.cumsum(is_quote) & 1).astype(bool)
+        if _quotes_fit(data, start, at[is_quote], inside[is_quote], dialect).all():
+            outside = ~is_quote & ~inside
+            ends, is_last = at[outside] + start, (kind[outside] == LF) | (kind[outside] == CR)
+            open_at = int(at[is_quote][-1]) + start if inside[-1] else -1
+        else:
+            ends, is_last, open_at = _scan_lines(data, start, stop, at, kind, dialect)
+
+    at_end = stop == data.size
+    if at_end and open_at >= 0:
+        raise Misfit("unclosed", open_at)
+    last = np.flatnonzero(is_last)
+    after = _after(data, ends[last])
+    tail = int(after[-1]) if last.size else start
+    if at_end and tail < data.size:  # the last record has no line end
+        ends = np.append(ends, data.size)
+        last = np.append(last, ends.size - 1)
+        after = np.append(after, data.size)
+        tail = data.size
+    if not last.size:
+        return None
+    starts = np.concatenate(([start], after[:-1]))
+    return Records(start, tail, starts, ends[: last[-1] + 1], np.diff(last, prepend=-1))
+
+
+def _after(data: Bytes, ends: Positions) -> Positions:
+    """Return the first byte after the line end (LF, CR or CRLF) that stands at each of `ends`."""
+    after = ends + 1
+    crlf = (data[ends] == CR) & (after < data.size)
+    crlf[crlf] = data[after[crlf]] == LF
+    return after + crlf
+
+
+def _quotes_fit(data: Bytes, start: int, quotes: Positions, opens: NDArray[np.bool_], dialect: Dialect):
+    """Say of each quote whether it is where a quote that opens, or closes, has to be.
+
+    An opening one follows a separator (or the closing half of a doubled quote); a closing one is
+    followed by a separator, a quote or the end.
+    """
+    fits = np.zeros(256, dtype=bool)
+    fits[[LF, CR, QUOTE]] = True
+    if dialect.delimiter is not None:
+        fits[dialect.delimiter] = True
+    neighbour = quotes + np.where(opens, start - 1, start + 1)
+    beyond = (neighbour < start) | (neighbour >= data.size)
+    neighbour[beyond] = 0
+    return beyond | fits[data[neighbour]]
+
+
+def _scan_lines(
+    data: Bytes, start: int, stop: int, at: Positions, kind: Bytes, dialect: Dialect
+) -> tuple[Positions, NDArray[np.bool_], int]:
+    """Find the separators of a window with misplaced quotes, line by line.
+
+    A line whose own quotes all fit, and one in which no quote could open a cell, is settled
+    without a look at each byte. The others are read exactly, in order, and may swallow the lines
+    that follow them.
+
+    Returns
+    -------
+    ends : int64[k]
+        Position of each separator.
+    is_last : bool[k]
+        Whether it ends a record.
+    open_at : int
+        Position of a quote that is never closed, else -1.
+    """
+    is_quote, is_eol = kind == QUOTE, (kind == LF) | (kind == CR)
+    eols = at[is_eol] + start
+    line_starts = np.concatenate(([start], _after(data, eols)))
+    line = np.concatenate(([0], np.cumsum(is_eol)[:-1])).astype(np.int64)
+    n_lines = line_starts.size
+    seen = np.cumsum(is_quote)
+    before = np.concatenate(([0], seen[is_eol]))
+    inside = ((seen - before[line]) & 1).astype(bool)
+
+    q_at, q_line = at[is_quote], line[is_quote]
+    fit = _quotes_fit(data, start, q_at, inside[is_quote], dialect)
+    at_line_start = q_at + start == line_starts[q_line]
+    previous = data[np.maximum(q_at + start - 1, 0)]
+    at_cell_start = at_line_start | (previous == LF) | (previous == CR)
+    if dialect.delimiter is not None:
+        at_cell_start |= previous == dialect.delimiter
+    total = np.bincount(q_line, minlength=n_lines)
+    misplaced = np.bincount(q_line, weights=~fit, minlength=n_lines) > 0
+    may_open = np.bincount(q_line, weights=at_cell_start, minlength=n_lines) > 0
+    doubtful = (misplaced | (total % 2 == 1)) & may_open
+    literal = (total > 0) & ~may_open
+
+    keep = ~is_quote & (~inside | literal[line])
+    found_at, found_last = [], []
+    done, open_at = start, -1
+    for number in np.flatnonzero(doubtful):
+        begin = int(line_starts[number])
+        if begin < done:  # it lies inside a record that began on an earlier line
+            continue
+        if begin >= stop:
+            break
+        cells, done, open_at = _read_record(data, begin, dialect)
+        keep[np.searchsorted(at, begin - start) : np.searchsorted(at, done - start)] = False
+        ended = open_at < 0 and cells[-1] < data.size
+        found_at += cells if ended else cells[:-1]
+        found_last += [False] * (len(cells) - 1) + [True] * ended
+        if open_at >= 0:
+            break
+    ends = np.concatenate((at[keep] + start, np.array(found_at, dtype=np.int64)))
+    is_last = np.concatenate((is_eol[keep], np.array(found_last, dtype=bool)))
+    order = np.argsort(ends, kind="stable")
+    return ends[order], is_last[order], open_at
+
+
+@lru_cache(maxsize=8)
+def _cell_pattern(delimiter: int | None) -> re.Pattern[bytes]:
+    stop = rb"\r\n" + (b"" if delimiter is None else re.escape(bytes([delimiter])))
+    rest = rb"[^" + stop + rb"]*+"
+    return re.compile(rb'"(?:[^"]++|"")*+(?:"' + rest + rb'|(?P<unclosed>\Z))|(?!")' + rest)
+
+
+def _read_record(data: Bytes, start: int, dialect: Dialect) -> tuple[list[int], int, int]:
+    """Read one record exactly; return the ends of its cells, the start of the next, an unclosed quote or -1."""
+    text, cell = data.data, _cell_pattern(dialect.delimiter)
+    at, ends = start, []
+    while True:
+        match = cell.match(text, at)
+        assert match is not None  # the empty cell matches
+        end = match.end()
+        ends.append(end)
+        if match.lastgroup == "unclosed":
+            return ends, data.size, at
+        if end == data.size:
+            return ends, end, -1
+        if data[end] == dialect.delimiter:
+            at = end + 1
+            continue
+        return ends, int(_after(data, np.array([end]))[0]), -1
+
+
+@dataclass(frozen=True)
+class Block:
+    """The cells of consecutive data rows, in the file's bytes `[start, stop)`.
+
+    Attributes
+    ----------
+    starts : unsigned[r]
+        First byte of each row, from `start` on.
+    ends : unsigned[F, r]
+        One past the last byte of each cell, from the row's own first byte on: in a table of short
+        rows one byte holds it, so the positions take less room than the text.
+    first_row : int
+        Number of its first data row, from 0.
+    """
+
+    start: int
+    stop: int
+    starts: NDArray[np.unsignedinteger]
+    ends: NDArray[np.unsignedinteger]
+    first_row: int
+
+    @property
+    def n_rows(self) -> int:
+        return self.starts.size
+
+    def cells(self, column: int) -> tuple[Positions, Positions]:
+        """Return the first byte, and one past the last, of the column's cells, from `start` on."""
+        begin = self.starts.astype(np.int64)
+        first = begin + self.ends[column - 1] + 1 if column else begin
+        return first, begin + self.ends[column]
+
+
+@dataclass
+class SpanIndex:
+    """Where all cells of a table lie.
+
+    Attributes
+    ----------
+    header_start, header_stop : int
+        The header record without and the first byte after its line end.
+    header_ends : int64[M]
+        One past the last byte of each header cell.
+    blocks : list of Block
+        The data rows. Their byte ranges follow each other from `header_stop` to the file's end.
+    trailing : bool
+        Every data row (and not the header) ends with one more delimiter.
+    """
+
+    header_start: int = 0
+    header_stop: int = 0
+    header_ends: Positions = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    blocks: list[Block] = field(default_factory=list)
+    trailing: bool = False
+
+    @property
+    def n_columns(self) -> int:
+        return self.header_ends.size
+
+    @property
+    def n_rows(self) -> int:
+        return self.blocks[-1].first_row + self.blocks[-1].n_rows if self.blocks else 0
+
+    def header_cells(self) -> Iterator[tuple[int, int]]:
+        """Yield the first byte, and one past the last, of each header cell."""
+        begin = self.header_start
+        for end in self.header_ends.tolist():
+            yield begin, end
+            begin = end + 1
+
+
+def index_table(data: Bytes, start: int, dialect: Dialect, window: int = WINDOW) -> SpanIndex:
+    """Find all cells of the table that begins at byte `start` of `data`.
+
+    Blank lines belong to no row; in a table of two columns or more a line of white space is blank.
+
+    Raises
+    ------
+    Misfit
+        A row with more or fewer cells than the header (all data rows may have one more, if it is
+        empty in all of them), or a quote that is never closed.
+    """
+    index = SpanIndex(header_stop=start)
+    width = 0  # cells of a data row, once the first one was seen
+    for records in scan(data, start, dialect, window):
+        starts, counts = records.starts, records.counts
+        last = np.cumsum(counts)
+        kept = ~_blank(data, records, last, one_column=index.n_columns == 1)
+        begin = records.start
+        if not index.n_columns:
+            if not kept.any():
+                index.header_stop = records.stop
+                continue
+            h = int(kept.argmax())
+            index.header_start = int(starts[h])
+            index.header_ends = records.ends[last[h] - counts[h] : last[h]].copy()
+            begin = int(starts[h + 1]) if h + 1 < starts.size else records.stop
+            index.header_stop = begin
+            if index.n_columns == 1:
+                kept = ~_blank(data, records, last, one_column=True)
+            kept[: h + 1] = False
+        ends = records.ends[np.repeat(kept, counts)] if not kept.all() else records.ends
+        starts, counts, n_before = starts[kept], counts[kept], index.n_rows
+        if counts.size and not width:
+            width = index.n_columns
+            first = ends[: counts[0]]
+            if counts[0] == width + 1 and first[-1] - first[-2] == 1:
+                width, index.trailing = width + 1, True
+        wrong = counts != width
+        if wrong.any():
+            k = int(wrong.argmax())
+            raise Misfit("ragged", int(starts[k]), n_before + k + 1, int(counts[k]), index.n_columns)
+        ends = ends.reshape(-1, width) if counts.size else ends.reshape(0, index.n_columns)
+        if index.trailing and counts.size:
+            filled = ends[:, -1] - ends[:, -2] != 1
+            if filled.any():
+                k = int(filled.argmax())
+                raise Misfit("ragged", int(starts[k]), n_before + k + 1, width, index.n_columns)
+        index.blocks.append(_pack(begin, records.stop, starts, ends, n_before))
+    return index
+
+
+def _blank(data: Bytes, records: Records, last: Positions, one_column: bool) -> NDArray[np.bool_]:
+    """Say which records are blank lines: empty, or (of several columns) nothing but white space."""
+    single = records.counts == 1
+    length = records.ends[last - 1] - records.starts
+    blank = single & (length == 0)
+    if not one_column:
+        for k in np.flatnonzero(single & ~blank).tolist():
+            text = data[records.starts[k] : records.starts[k] + length[k]].tobytes()
+            if text.strip(b" \t\x0b\x0c\x1a"):  # 0x1A: the end-of-file mark of old DOS programs
+                break
+            blank[k] = True
+    return blank
+
+
+def _pack(start: int, stop: int, starts: Positions, ends: Positions, first_row: int) -> Block:
+    """Store positions in the narrowest unsigned integers that hold them."""
+    relative = ends - starts[:, None]
+    longest = int(relative[:, -1].max()) if starts.size else 0
+    return Block(
+        start,
+        stop,
+        (starts - start).astype(np.min_scalar_type(stop - start)),
+        np.ascontiguousarray(relative.T.astype(np.min_scalar_type(longest))),
+        first_row,
+    )

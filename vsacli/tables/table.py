@@ -1,0 +1,142 @@
+"""A table as a user has it: read from a file, its cells by column, and written back with cells filled."""
+
+from __future__ import annotations
+
+import difflib
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, Literal, Protocol
+
+from vsacli.errors import UsageError
+from vsacli.tables.source import read_source
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy as np
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class ExtraColumn:
+    """A column to be added after those of the file.
+
+    Attributes
+    ----------
+    name : str
+        Its header.
+    values : pa.Array
+        As long as the table. A null becomes an empty cell (in Parquet: a null).
+    """
+
+    name: str
+    values: pa.Array
+
+
+class Table(Protocol):
+    """What the rest of the package knows of a table, whatever kind of file it came from.
+
+    Attributes
+    ----------
+    name : str
+        For messages: the path as given, or "standard input".
+    columns : list of str
+        Header names as spelled; duplicates and empty ones kept, in order.
+    n_rows : int
+        Data rows. Blank lines of a text file are none.
+    notes : list of str
+        What the reader decided by itself.
+    decimal : "." or ","
+        Decimal mark of a text table.
+    """
+
+    name: str
+    columns: list[str]
+    n_rows: int
+    notes: list[str]
+    decimal: Literal[".", ","]
+
+    def find(self, name: str) -> int:
+        """Return the number of the column called `name`; UsageError if there is none, or several."""
+        ...
+
+    def column(self, j: int) -> pa.Array:
+        """Return all cells of column `j`: text (never null), or a Parquet column's own type with its nulls."""
+        ...
+
+    def write(
+        self,
+        sink: IO[bytes],
+        target: int,
+        rows: NDArray[np.int64],
+        values: pa.Array,
+        extra: Sequence[ExtraColumn] = (),
+    ) -> None:
+        """Write the same file with `values` at `rows` (ascending) of column `target`, and `extra` columns added."""
+        ...
+
+
+def read_table(source: str | Path, *, delimiter: str | None = None, encoding: str | None = None) -> Table:
+    """Read a table; its content says whether it is Parquet or delimited text.
+
+    Parameters
+    ----------
+    source : path
+        Or "-" for standard input. Text and Parquet may be compressed (gzip, bz2, xz, zstd, a zip of one file).
+    delimiter : str, optional
+        One ASCII character, or a name such as "tab". Detected over the whole file if left out. Text only.
+    encoding : str, optional
+        Any codec of Python's. By byte order mark, else UTF-8, if left out. Text only.
+
+    Raises
+    ------
+    InputError, DataError, UsageError, ResourceError
+        In one line: what is wrong, where, and what to do.
+    """
+    read = read_source(source)
+    if read.is_parquet:
+        from vsacli.tables.parquetfile import ParquetTable
+
+        return ParquetTable(read.path if read.path is not None else read.data, name=read.name)
+    from vsacli.tables.textfile import TextTable
+
+    return TextTable(read.data, name=read.name, delimiter=delimiter, encoding=encoding)
+
+
+def find_column(columns: Sequence[str], name: str, table: str) -> int:
+    """Return the number of the column called `name` of the table called `table`.
+
+    A name that is not there as spelled may be there in another Unicode form (composed and decomposed
+    letters look the same), or with white space around it.
+
+    Raises
+    ------
+    UsageError
+        There is no such column (the message suggests one that is), or more than one.
+    """
+
+    def composed(text: str) -> str:
+        return unicodedata.normalize("NFC", text)
+
+    for spell in (str, composed, lambda text: composed(text).strip()):
+        places = [j for j, column in enumerate(columns) if spell(column) == spell(name)]
+        if len(places) == 1:
+            return places[0]
+        if places:
+            listed = ", ".join(str(j + 1) for j in places[:-1]) + f" and {places[-1] + 1}"
+            raise UsageError(
+                f"{table}: {len(places)} columns are called {name!r} (columns {listed}), so which is meant is "
+                f"ambiguous; rename all but one"
+            )
+    raise UsageError(f"{table} has no column {name!r}; {_suggestion(columns, name)}")
+
+
+def _suggestion(columns: Sequence[str], name: str) -> str:
+    folded = {column.casefold().strip(): column for column in columns}
+    near = difflib.get_close_matches(name.casefold().strip(), folded, n=1, cutoff=0.6)
+    if near:
+        return f"did you mean {folded[near[0]]!r}?"
+    listed = ", ".join(repr(column) for column in columns[:10])
+    return f"it has {listed}" + (f" and {len(columns) - 10} more" if len(columns) > 10 else "")
