@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from vsacli.tables.choose import LeftOut, fit_column
+from vsacli.tables.choose import Fitted, LeftOut, fit_column, simplified
 from vsacli.tables.encoders import ColumnEncoder
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Columns = Iterable[tuple[str, pa.Array]]
+Key = tuple[str, int]  # a column's name, and its number among the columns of that name
 
 
 class AttributeEncoder:
@@ -50,7 +51,7 @@ class AttributeEncoder:
         self.attribute_names: list[str] = []
         self.used: dict[str, int] = {}
         self.left_out: list[tuple[str, str]] = []
-        self._encoders: dict[tuple[str, int], ColumnEncoder] = {}
+        self._encoders: dict[Key, ColumnEncoder] = {}
 
     def fit(self, columns: Columns, decimal: str = ".") -> AttributeEncoder:
         """Fit on (name, values) pairs; `decimal` is the decimal mark of a text table."""
@@ -67,7 +68,8 @@ class AttributeEncoder:
         """
         parts: list[np.ndarray] = []
         n_rows = 0
-        for n_rows, encoded in self._fit_each(columns, decimal):
+        for n, encoded in self._fit_each(columns, decimal):
+            n_rows = n
             if encoded is not None:
                 parts.append(encoded)
         return _side_by_side(parts, n_rows)
@@ -79,12 +81,12 @@ class AttributeEncoder:
         -------
         ndarray of float32, shape (n, M), NaN where not observed.
         """
-        encoded: dict[tuple[str, int], np.ndarray] = {}
+        encoded: dict[Key, np.ndarray] = {}
         n_rows = 0
         for key, column in _keyed(columns):
             n_rows = len(column)
             if key in self._encoders:
-                encoded[key] = self._encoders[key].encode(column)
+                encoded[key] = self._encoders[key].encode(_decoded(column))
         parts = [
             encoded.pop(key) if key in encoded else np.full((n_rows, len(encoder.names)), np.nan, dtype=np.float32)
             for key, encoder in self._encoders.items()
@@ -94,19 +96,31 @@ class AttributeEncoder:
     def _fit_each(self, columns: Columns, decimal: str) -> Iterator[tuple[int, np.ndarray | None]]:
         """Fit column after column; yield its number of rows and its attributes (None if left out)."""
         self.attribute_names, self.used, self.left_out, self._encoders = [], {}, [], {}
+        fallbacks: list[tuple[Key, int, Fitted]] = []
         for key, column in _keyed(columns):
-            name = key[0]
             try:
-                encoder, encoded = fit_column(name, column, decimal=decimal, seed=self.seed)
+                fitted = fit_column(key[0], column, decimal=decimal, seed=self.seed)
             except LeftOut as reason:
-                self.left_out.append((name, str(reason)))
+                self.left_out.append((key[0], str(reason)))
+                if reason.fallback is not None and not self._encoders:
+                    fallbacks.append((key, len(self.left_out) - 1, reason.fallback))
                 yield len(column), None
                 continue
-            self._encoders[key] = encoder
-            self.used[name] = self.used.get(name, 0) + len(encoder.names)
-            shown = name if key[1] == 1 else f"{name} ({key[1]})"
-            self.attribute_names += [f"{shown} {suffix}".rstrip() if suffix else shown for suffix in encoder.names]
-            yield len(column), encoded
+            yield len(column), self._use(key, fitted)
+        if not self._encoders:  # numbers 1, 2, 3, ... are better than nothing to go by
+            for key, _, fitted in fallbacks:
+                yield len(fitted[1]), self._use(key, fitted)
+            kept = {index for _, index, _ in fallbacks}
+            self.left_out = [entry for index, entry in enumerate(self.left_out) if index not in kept]
+
+    def _use(self, key: Key, fitted: Fitted) -> np.ndarray:
+        encoder, encoded = fitted
+        name, number = key
+        self._encoders[key] = encoder
+        self.used[name] = self.used.get(name, 0) + len(encoder.names)
+        shown = name if number == 1 else f"{name} ({number})"
+        self.attribute_names += [f"{shown} {suffix}".rstrip() for suffix in encoder.names]
+        return encoded
 
 
 def columns_of(frame: pd.DataFrame | np.ndarray) -> list[tuple[str, pa.Array]]:
@@ -131,13 +145,19 @@ def _arrow_column(values: Any) -> pa.Array:
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
-def _keyed(columns: Columns) -> Iterator[tuple[tuple[str, int], pa.Array]]:
+def _keyed(columns: Columns) -> Iterator[tuple[Key, pa.Array]]:
     """Number the columns of one name, so that duplicate headers stay apart; names compare in composed Unicode."""
     seen: Counter[str] = Counter()
     for name, column in columns:
         name = unicodedata.normalize("NFC", str(name))
         seen[name] += 1
-        yield (name, seen[name]), column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        if isinstance(column, pa.ChunkedArray):
+            column = column.combine_chunks()
+        yield (name, seen[name]), simplified(column)
+
+
+def _decoded(column: pa.Array) -> pa.Array:
+    return simplified(column.dictionary_decode()) if pa.types.is_dictionary(column.type) else column
 
 
 def _side_by_side(parts: list[np.ndarray], n_rows: int) -> np.ndarray:

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from vsacli.tables import columnkinds
 from vsacli.tables.distinct import Distinct, distinct_cells
 from vsacli.tables.encoders import (
+    MAX_ONE_HOT,
     BooleanEncoder,
     CategoryEncoder,
     ColumnEncoder,
@@ -18,24 +19,32 @@ from vsacli.tables.encoders import (
     is_text,
     unite_spellings,
 )
-from vsacli.tables.numbers import NumberStyle, number_style, parse_numbers, plain_numbers, to_float64
+from vsacli.tables.numbers import NumberStyle, plain_numbers, read_numbers, to_float64
 from vsacli.tables.scaling import RobustScale
 
 NUMERIC_SHARE = 0.8
 """Share of the observed cells that must be numbers for a column of text to be one of numbers ..."""
 
 MIXED_SHARE = 0.5
-"""... or this share, if the numbers take more than `MAX_ONE_HOT` values and the words are few."""
+"""... or this share, if the numbers take more than `MAX_ONE_HOT` values and there are at most `FEW_WORDS` words."""
+
+FEW_WORDS = 3
 
 WORD_SHARE = 0.02
 """Share of words among numbers from which they get an attribute of their own ("is not a number")."""
 
+Fitted = tuple[ColumnEncoder, np.ndarray]
+
 
 class LeftOut(Exception):
-    """A column that becomes no attribute; the message is the reason."""
+    """A column that becomes no attribute; the message is the reason.
 
+    `fallback` is what the column would have been, where it is better than no attribute at all.
+    """
 
-Fitted = tuple[ColumnEncoder, np.ndarray]
+    def __init__(self, reason: str, fallback: Fitted | None = None) -> None:
+        super().__init__(reason)
+        self.fallback = fallback
 
 
 def fit_column(name: str, column: pa.Array, *, decimal: str, seed: int) -> Fitted:
@@ -45,7 +54,8 @@ def fit_column(name: str, column: pa.Array, *, decimal: str, seed: int) -> Fitte
     ----------
     name : str
     column : pa.Array, length n
-        Strings as in the file, "" where empty, or native Arrow values.
+        As `simplified` gives it: strings as in the file, "" where empty, or native values. A dictionary is a
+        declaration of categories and is kept.
     decimal : "." or ","
     seed : int
 
@@ -59,99 +69,144 @@ def fit_column(name: str, column: pa.Array, *, decimal: str, seed: int) -> Fitte
     LeftOut
         If the column is an id, constant, empty, or holds no cell values.
     """
-    column = simplified(column)
     kind = column.type
     if pa.types.is_null(kind) or column.null_count == len(column):
         raise LeftOut("empty: no cell holds a value")
     if pa.types.is_nested(kind):
-        raise LeftOut("nested values, not cells")
-    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind):
+        raise LeftOut("each cell holds several values (a list or a record)")
+    if pa.types.is_large_binary(kind):
         raise LeftOut("bytes, not values")
-    if pa.types.is_boolean(kind):
-        return _fit_numbers(name, column, to_float64(column), NumberStyle())
+    if pa.types.is_dictionary(kind):
+        cells = distinct_cells(as_text(column))
+        if len(cells.values) <= MAX_ONE_HOT:
+            return _fit_categories(name, cells, decimal, seed)
+        return fit_column(name, simplified(column.dictionary_decode()), decimal=decimal, seed=seed)
     if is_text(column):
         numbers = plain_numbers(column, decimal)
         if numbers is not None:
-            return _fit_numbers(name, column, numbers, NumberStyle(decimal))
+            return _fit_numbers(name, numbers, NumberStyle(decimal), column)
         return _fit_text(name, distinct_cells(column), decimal, seed)
-    return _fit_numbers(name, column, to_float64(column), NumberStyle())
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+        _refuse_constant(column)
+        from vsacli.tables.dates import DateEncoder  # imports pandas and skrub
+
+        return DateEncoder.fit_native(column)
+    if pa.types.is_boolean(kind):
+        truth = to_float64(column)
+        if np.nanmin(truth) != np.nanmax(truth):
+            return BooleanEncoder(), truth.astype(np.float32)[:, None]
+    try:
+        numbers = to_float64(column)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise LeftOut(f"values of the type {kind} are neither numbers nor text") from error
+    return _fit_numbers(name, numbers, NumberStyle(), column)
 
 
 def simplified(column: pa.Array) -> pa.Array:
-    """Bring an Arrow column to one of few types: large_string, float64, or a native type that casts to float64.
+    """Bring an Arrow column to one of few types.
 
-    Dictionaries are decoded; durations become seconds, times seconds since midnight; string_view and
-    binary_view become large_string and large_binary.
+    Strings become large_string, bytes large_binary, decimals float64, durations and times of day float64 seconds;
+    a dictionary keeps its codes unless its values are numbers with a fraction, dates or the like.
     """
     kind = column.type
     if isinstance(column, pa.ExtensionArray):
         return simplified(column.storage)
-    if pa.types.is_dictionary(kind):
-        return simplified(column.dictionary_decode())
     if pa.types.is_run_end_encoded(kind):
         return simplified(pc.run_end_decode(column))
+    if pa.types.is_dictionary(kind):
+        value = kind.value_type
+        declared = pa.types.is_string(value) or pa.types.is_large_string(value) or pa.types.is_integer(value)
+        return column if declared else simplified(column.dictionary_decode())
     if pa.types.is_string(kind) or pa.types.is_string_view(kind):
         return column.cast(pa.large_string())
+    if pa.types.is_binary(kind) or pa.types.is_binary_view(kind) or pa.types.is_fixed_size_binary(kind):
+        return column.cast(pa.large_binary())
+    if pa.types.is_decimal(kind):
+        return column.cast(pa.float64(), safe=False)
+    if pa.types.is_duration(kind) or pa.types.is_time(kind):
+        ticks = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}[kind.unit]
+        return pc.divide(column.cast(pa.int32() if kind.bit_width == 32 else pa.int64()).cast(pa.float64()), ticks)
     return column
 
 
-def _fit_numbers(name: str, column: pa.Array, x: np.ndarray, style: NumberStyle) -> Fitted:
+def _refuse_constant(column: pa.Array) -> None:
+    if column.null_count == 0 and pc.all(pc.equal(column, column[0])).as_py():
+        raise LeftOut(f"constant: every cell is {column[0].as_py()}")
+
+
+def _fit_numbers(name: str, x: np.ndarray, style: NumberStyle, source: pa.Array) -> Fitted:
+    """Fit numbers, float64 (n,); `source` holds them as they were in the table."""
     observed = x[~np.isnan(x)]
     if not len(observed):
         raise LeftOut("empty: no cell holds a value")
     if bool(np.all(observed == observed[0])):
         if len(observed) == len(x):
-            raise LeftOut(f"constant: every cell is {observed[0]:g}")
+            raise LeftOut(f"constant: every cell is {source[0].as_py()}")
         if observed[0] == 1 and len(observed) > 1:
-            return FlagEncoder(), np.isfinite(x).astype(np.float32)[:, None]
-    reason = columnkinds.id_reason_of_numbers(name, x) or columnkinds.id_reason_of_long_numbers(x, column)
-    if reason:
-        raise LeftOut(reason)
+            return FlagEncoder(), (~np.isnan(x)).astype(np.float32)[:, None]
     encoder = NumberEncoder(style, RobustScale.fit(x))
-    return encoder, encoder.of_numbers(x)
+    fitted = encoder, encoder.of_numbers(x)
+    reason = columnkinds.id_reason_of_numbers(name, x) or columnkinds.id_reason_of_long_numbers(x, source)
+    if reason:
+        raise LeftOut(reason, fitted)
+    return fitted
 
 
 def _fit_text(name: str, cells: Distinct, decimal: str, seed: int) -> Fitted:
-    n_rows = len(cells.codes)
     if not len(cells.values):
         raise LeftOut("empty: no cell holds a value")
-    booleans = columnkinds.boolean_numbers(cells.values)
-    if booleans is not None and len(np.unique(booleans)) == 2:
-        return BooleanEncoder(), cells.take(booleans.astype(np.float32)[:, None])
+    truth = columnkinds.boolean_numbers(cells.values)
+    if truth is not None and len(np.unique(truth)) == 2:
+        return BooleanEncoder(), cells.take(truth.astype(np.float32)[:, None])
     fitted = _fit_mostly_numbers(name, cells, decimal)
     if fitted is not None:
         return fitted
+    return _fit_categories(name, cells, decimal, seed)
+
+
+def _fit_mostly_numbers(name: str, cells: Distinct, decimal: str) -> Fitted | None:
+    """Fit a column of text whose cells are mostly numbers, or return None."""
+    style, numbers = read_numbers(cells, decimal)
+    is_number = ~np.isnan(numbers)
+    n_numbers = int(cells.counts[is_number].sum())
+    if not n_numbers:
+        return None
+    is_word = ~is_number & ~columnkinds.numeric_blanks(cells.values)
+    n_words = int(cells.counts[is_word].sum())
+    share = n_numbers / (n_numbers + n_words)
+    few_words = int(is_word.sum()) <= FEW_WORDS and len(np.unique(numbers[is_number])) > MAX_ONE_HOT
+    if share < NUMERIC_SHARE and not (share >= MIXED_SHARE and few_words):
+        return None
+    rows = cells.take(numbers)
+    if n_words < max(2.0, WORD_SHARE * cells.n_observed):
+        spelled = cells.values.filter(pa.array(is_number))
+        return _fit_numbers(name, rows, style, spelled)
+    encoder = NumberEncoder(style, RobustScale.fit(rows), words=True)
+    return encoder, encoder.of_cells(cells, numbers)
+
+
+def _fit_categories(name: str, cells: Distinct, decimal: str, seed: int) -> Fitted:
+    """Fit cells that are not numbers: a flag, dates, times, categories or text."""
+    if not len(cells.values):
+        raise LeftOut("empty: no cell holds a value")
     united = unite_spellings(cells)
-    if len(united.values) == 1:
-        if united.n_observed == n_rows:
+    truth = columnkinds.boolean_numbers(united.values)
+    if len(united.values) == 1 or (truth is not None and len(np.unique(truth)) == 1):
+        if cells.n_observed == len(cells.codes):
             raise LeftOut(f"constant: every cell is {cells.values[0].as_py()[:40]}")
-        return FlagEncoder(), (united.codes >= 0).astype(np.float32)[:, None]
-    reason = columnkinds.id_reason_of_text(name, united)
+        return FlagEncoder(), (cells.codes >= 0).astype(np.float32)[:, None]
+    if pc.any(pc.match_substring_regex(cells.values, "[0-9][-/.:年 ]")).as_py():
+        from vsacli.tables.dates import ClockEncoder, DateEncoder
+
+        fitted = ClockEncoder.fit(cells) or DateEncoder.fit_text(cells, decimal, seed)
+        if fitted is not None:
+            return fitted
+    reason = columnkinds.id_reason_of_text(name, cells)
     if reason:
         raise LeftOut(reason)
     encoder = CategoryEncoder.fit(united)
     if encoder is not None:
         return encoder, encoder.of_cells(united)
-    from vsacli.tables.texts import TextEncoder  # imports scikit-learn and skrub
+    from vsacli.tables.texts import TextEncoder  # imports pandas and skrub
 
     return TextEncoder.fit(cells, seed)
-
-
-def _fit_mostly_numbers(name: str, cells: Distinct, decimal: str) -> Fitted | None:
-    """Fit a column of text whose cells are mostly numbers, or return None."""
-    style = number_style(cells, decimal)
-    numbers = parse_numbers(cells.values, style)
-    is_number = ~np.isnan(numbers)
-    is_word = ~is_number & ~columnkinds.numeric_blanks(cells.values)
-    n_numbers, n_words = int(cells.counts[is_number].sum()), int(cells.counts[is_word].sum())
-    if not n_numbers:
-        return None
-    share = n_numbers / (n_numbers + n_words)
-    few_words = int(is_word.sum()) <= 3 and len(np.unique(numbers[is_number])) > 12
-    if share < NUMERIC_SHARE and not (share >= MIXED_SHARE and few_words):
-        return None
-    rows = cells.take(numbers)
-    _, fitted = _fit_numbers(name, pc.drop_null(cells.values.filter(pa.array(is_number))), rows, style)
-    has_words = n_words >= max(2.0, WORD_SHARE * cells.n_observed)
-    encoder = NumberEncoder(style, RobustScale.fit(rows), words=has_words)
-    return encoder, encoder.of_cells(cells, numbers) if has_words else fitted

@@ -18,14 +18,17 @@ FALSE_WORDS = frozenset({"false", "f", "no", "n", "off", "0"})
 
 NUMERIC_BLANKS = frozenset(
     {
-        "?", "-", "--", "---", "–", "—", ".", "..", "...", "*", "na", "n.a.", "n/a", "n.d.", "nan", "none", "null", "nil",
-        "missing", "#div/0!", "#value!", "#ref!", "#num!", "#name?", "#null!",
+        "?", "-", "--", "---", "–", "—", ".", "..", "...", "*", "na", "n.a.", "n/a", "n.d.", "nan", "none", "null",
+        "nil", "missing", "#div/0!", "#value!", "#ref!", "#num!", "#name?", "#null!",
     }
 )  # fmt: skip
 """Further tokens (compared without case) that are missing cells where the rest of the column is numbers."""
 
 MIN_SEQUENCE = 8
-"""Fewest rows at which integers 1, 2, 3, ... are taken for row numbers."""
+"""Fewest rows at which integers 1, 2, 3, ... (or 0, 1, 2, ...) are taken for row numbers."""
+
+MIN_SEQUENCE_ANYWHERE = 200
+"""Fewest rows at which a sequence that starts at another integer is taken for row numbers."""
 
 NEARLY_ALL = 0.95
 """Share of different values from which a column named as an id, or spelled as one, is one."""
@@ -38,7 +41,6 @@ _ID_NAME_ANY_CASE = re.compile(_ID_NAME.pattern.replace(r"|(?<=[a-z])(?:Id|ID|Ke
 _HEXADECIMAL = r"(?i)^\{?(?:0x)?[0-9a-f]{4,}(?:-?[0-9a-f]{2,})*\}?$"
 _WORDS = r"[\pL'’]{2,}[^\pL]+[\pL'’]{2,}"  # two words of letters, at least
 _LONG_LETTERS = r"(?:\pL[^\pL]{0,2}){12,}"  # a stretch of letters: Chinese text, a URL, an address
-_YEARS = (1500, 2200)
 
 
 def says_id(name: str) -> bool:
@@ -50,23 +52,22 @@ def says_id(name: str) -> bool:
 def id_reason_of_numbers(name: str, x: np.ndarray) -> str | None:
     """Say why a column of numbers is an id, or return None.
 
-    Integers that are all different are an id if they are a sequence without a gap (at least `MIN_SEQUENCE` of them,
-    and not years), or if the column's name says so. Other numbers are measurements, even if all differ.
+    Integers that are all different are an id if they are a sequence without a gap from 0 or 1 (at least
+    `MIN_SEQUENCE` of them) or from anywhere (`MIN_SEQUENCE_ANYWHERE`), or if the column's name says so. Other numbers
+    are measurements, even if all differ. The order of the rows plays no part.
     """
     x = x[~np.isnan(x)]
     n = len(x)
     if n < MIN_SEQUENCE or not np.isfinite(x).all():
         return None
     low, high = float(x.min()), float(x.max())
-    sequence = high - low == n - 1
+    sequence = high - low == n - 1 and (low in (0, 1) or n >= MIN_SEQUENCE_ANYWHERE)
     if not sequence and not says_id(name):
         return None
     if not bool(np.all(x == np.floor(x))):
         return None
     n_distinct = len(np.unique(x))
     if sequence and n_distinct == n:
-        if low >= _YEARS[0] and high <= _YEARS[1] and not says_id(name):
-            return None
         return f"an id: the integers {low:.0f} to {high:.0f}, each once"
     if says_id(name) and n_distinct >= NEARLY_ALL * n:
         return f"an id: integers that differ in {n_distinct} of {n} rows"

@@ -47,6 +47,8 @@ def as_text(column: pa.Array) -> pa.Array:
     """Spell a column of simple Arrow values as strings: true, 3 (not 3.0), 2.5, 2024-01-31."""
     if is_text(column):
         return column
+    if pa.types.is_dictionary(column.type):
+        return as_text(column.dictionary_decode())
     if pa.types.is_floating(column.type):
         text = column.cast(pa.float64()).cast(pa.large_string())
         return pc.replace_substring_regex(text, r"\.0$", "")
