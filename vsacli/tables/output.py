@@ -11,7 +11,7 @@ import stat
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, BinaryIO, cast
 
 from vsacli.errors import OutputError, UsageError
 
@@ -137,7 +137,7 @@ class _Sink(io.RawIOBase):
 
 
 @contextlib.contextmanager
-def open_output(path: str | Path | None, *, inputs: Sequence[str | Path] = ()) -> Iterator[IO[bytes]]:
+def open_output(path: str | Path | None, *, inputs: Sequence[str | Path] = ()) -> Iterator[BinaryIO]:
     """Give a binary sink for the result.
 
     A file is written under another name beside its place and renamed when the block ends without an
@@ -161,7 +161,7 @@ def open_output(path: str | Path | None, *, inputs: Sequence[str | Path] = ()) -
         if sys.stdout is None or sys.stdout.closed:
             raise OutputError("cannot write standard output: it is closed")
         sink = _Sink(sys.stdout.buffer, "standard output")
-        yield sink  # type: ignore[misc]
+        yield cast(BinaryIO, sink)
         sink.flush()
         return
     text = os.fspath(path)
@@ -230,27 +230,25 @@ def _sync_folder(folder: str) -> None:
 
 
 @contextlib.contextmanager
-def _compressed(sink: _Sink, name: str) -> Iterator[IO[bytes]]:
+def _compressed(sink: _Sink, name: str) -> Iterator[BinaryIO]:
     """Compress what is written, if the name says so. The same input gives the same bytes: no time is stored."""
     if name.endswith(".gz"):
         import gzip
 
-        with gzip.GzipFile(filename="", mode="wb", fileobj=sink, mtime=0) as file:  # type: ignore[arg-type]
-            yield file  # type: ignore[misc]
+        packed = gzip.GzipFile(filename="", mode="wb", fileobj=cast(BinaryIO, sink), mtime=0)
     elif name.endswith(".bz2"):
         import bz2
 
-        with bz2.BZ2File(sink, "wb") as file:  # type: ignore[arg-type]
-            yield file  # type: ignore[misc]
+        packed = bz2.BZ2File(cast(BinaryIO, sink), "wb")
     elif name.endswith(".xz"):
         import lzma
 
-        with lzma.LZMAFile(sink, "wb") as file:  # type: ignore[arg-type]
-            yield file  # type: ignore[misc]
+        packed = lzma.LZMAFile(cast(BinaryIO, sink), "wb")  # noqa: SIM115 (closed below)
     elif name.endswith(".zst"):
         import pyarrow as pa
 
-        with pa.CompressedOutputStream(sink, "zstd") as file:
-            yield file
+        packed = pa.CompressedOutputStream(sink, "zstd")
     else:
-        yield sink  # type: ignore[misc]
+        packed = contextlib.nullcontext(sink)
+    with packed as file:
+        yield cast(BinaryIO, file)

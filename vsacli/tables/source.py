@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import stat
@@ -9,7 +10,7 @@ import sys
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from vsacli.errors import DataError, InputError, ResourceError
 
@@ -112,7 +113,7 @@ def _open(path: str) -> IO[bytes]:
     try:
         if os.path.isdir(path):
             raise InputError(f"{path} is a folder, not a file: name one table")
-        return open(path, "rb", buffering=0)  # noqa: SIM115 (the caller closes it)
+        return open(path, "rb", buffering=0)
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except PermissionError:
@@ -133,6 +134,7 @@ def _read_stdin() -> bytes | bytearray:
 
 def _read_all(file: IO[bytes], name: str, head: bytes = b"", size: int = 0) -> bytes | bytearray:
     """Read to the end into one piece of memory, without a second copy at any moment."""
+    data = bytearray()
     try:
         data = bytearray(size)  # of a file its size is known: no growing
         data[: len(head)] = head
@@ -163,39 +165,34 @@ def _decompress(data: bytes | bytearray, compression: str, name: str) -> bytearr
 
 
 def _decompressed(data: bytes | bytearray, compression: str) -> Iterator[bytes]:
-    import io
-
     packed = io.BytesIO(data)
     if compression == "gzip":
         import gzip
 
-        file: IO[bytes] = gzip.GzipFile(fileobj=packed)
+        yield from _pieces(gzip.GzipFile(fileobj=packed))
     elif compression == "bz2":
         import bz2
 
-        file = bz2.BZ2File(packed)
+        yield from _pieces(bz2.BZ2File(packed))
     elif compression == "xz":
         import lzma
 
         try:
-            yield from _pieces(lzma.LZMAFile(packed))
+            yield from _pieces(lzma.open(packed))  # noqa: SIM115 (nothing to close: it is memory)
         except lzma.LZMAError as error:
             raise OSError(str(error)) from None
-        return
     else:
         import pyarrow as pa
 
-        file = pa.CompressedInputStream(packed, "zstd")
-    yield from _pieces(file)
+        yield from _pieces(pa.CompressedInputStream(packed, "zstd"))
 
 
-def _pieces(file: IO[bytes]) -> Iterator[bytes]:
+def _pieces(file: Any) -> Iterator[bytes]:
     while piece := file.read(_PIECE):
         yield piece
 
 
 def _unzip(data: bytes | bytearray, name: str) -> bytearray:
-    import io
     import zipfile
 
     try:

@@ -6,7 +6,7 @@ import difflib
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from vsacli.errors import UsageError
 from vsacli.tables.source import read_source
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     import numpy as np
     import pyarrow as pa
-    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
@@ -50,16 +49,27 @@ class Table(Protocol):
         What the reader decided by itself.
     decimal : "." or ","
         Decimal mark of a text table.
+    is_text : bool
+        Cells are text (then so are the values that `write` takes); else they have the types of a Parquet file.
     """
 
     name: str
     columns: list[str]
     n_rows: int
     notes: list[str]
-    decimal: Literal[".", ","]
+
+    @property
+    def decimal(self) -> str: ...
+
+    @property
+    def is_text(self) -> bool: ...
 
     def find(self, name: str) -> int:
         """Return the number of the column called `name`; UsageError if there is none, or several."""
+        ...
+
+    def where(self, row: int) -> str:
+        """Return the place of data row `row` (from 0) for messages: "row 3 (line 4)"."""
         ...
 
     def column(self, j: int) -> pa.Array:
@@ -68,9 +78,9 @@ class Table(Protocol):
 
     def write(
         self,
-        sink: IO[bytes],
+        sink: BinaryIO,
         target: int,
-        rows: NDArray[np.int64],
+        rows: np.ndarray,
         values: pa.Array,
         extra: Sequence[ExtraColumn] = (),
     ) -> None:
@@ -99,7 +109,7 @@ def read_table(source: str | Path, *, delimiter: str | None = None, encoding: st
     if read.is_parquet:
         from vsacli.tables.parquetfile import ParquetTable
 
-        return ParquetTable(read.path if read.path is not None else read.data, name=read.name)
+        return ParquetTable(read.path if read.path is not None else bytes(read.data), name=read.name)
     from vsacli.tables.textfile import TextTable
 
     return TextTable(read.data, name=read.name, delimiter=delimiter, encoding=encoding)

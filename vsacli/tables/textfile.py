@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Sequence
-from typing import IO, TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, BinaryIO, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vsacli.errors import DataError, UsageError
 from vsacli.tables import cells, dialect
-from vsacli.tables.encoding import Encoding, to_utf8
+from vsacli.tables.encoding import Encoding, line_of, to_utf8
 from vsacli.tables.spans import QUOTE, Block, Bytes, Dialect, Positions
 from vsacli.tables.splice import splice
 from vsacli.tables.table import ExtraColumn, find_column
@@ -37,6 +37,8 @@ class TextTable:
     DataError, UsageError
         The bytes are no text of that encoding, or no table.
     """
+
+    is_text = True
 
     def __init__(
         self, data: bytes | bytearray, *, name: str, delimiter: str | None = None, encoding: str | None = None
@@ -67,6 +69,12 @@ class TextTable:
         """Return the number of the column called `name`; UsageError if there is none, or several."""
         return find_column(self.columns, name, self.name)
 
+    def where(self, row: int) -> str:
+        """Return the place of data row `row` (from 0) for messages: "row 3 (line 4)"."""
+        block = next(b for b in self._index.blocks if row < b.first_row + b.n_rows)
+        at = block.start + int(block.starts[row - block.first_row])
+        return f"row {row + 1} (line {line_of(self._data.data, at)})"
+
     def column(self, j: int) -> pa.LargeStringArray:
         """Return all cells of column `j`, unquoted and otherwise as they stand; "" for an empty one.
 
@@ -93,7 +101,7 @@ class TextTable:
 
     def write(
         self,
-        sink: IO[bytes],
+        sink: BinaryIO,
         target: int,
         rows: NDArray[np.int64],
         values: pa.Array,
@@ -195,7 +203,7 @@ class TextTable:
             return head
         if self._added is None:
             raise DataError(
-                f"{self.name}: no column can be added to its one, as comma, semicolon, tab and bar all occur in its text"
+                f"{self.name}: no column can be added to its one: comma, semicolon, tab and bar all occur in its text"
             )
         taken = set(self.columns)
         for column in extra:
@@ -225,7 +233,7 @@ class TextTable:
 class _Output:
     """A sink for pieces of UTF-8, written in the file's own encoding."""
 
-    def __init__(self, sink: IO[bytes], encoding: Encoding, name: str) -> None:
+    def __init__(self, sink: BinaryIO, encoding: Encoding, name: str) -> None:
         self._sink, self._encoding, self._name = sink, encoding, name
         self._encoder = None
         if not encoding.is_utf8:
