@@ -26,7 +26,7 @@ def sample_clusters(draws: Draws, shape: TaskShape) -> Latents:
     d = max(2, min(16, shape.n_attributes))
     labels = exact_labels(draws, draws.proportions(b, n_groups), n, shape.min_per_class)
 
-    per_class = draws.integers(b, 1, 1, low=1, high=MAX_CLUSTERS_A_CLASS)
+    per_class = 1 + draws.choice((0.45, 0.25, 0.2, 0.1), b, 1, 1)
     weights = (0.7 * draws.normal(b, n_groups, MAX_CLUSTERS_A_CLASS)).exp()
     weights = weights * (torch.arange(MAX_CLUSTERS_A_CLASS, device=draws.device) < per_class)
     edges = (weights / weights.sum(2, keepdim=True)).cumsum(2)
@@ -38,7 +38,7 @@ def sample_clusters(draws: Draws, shape: TaskShape) -> Latents:
     normal = draws.normal(b, g, d)
     telling = draws.chance(b, 1, d, p=draws.uniform(b, 1, 1, low=0.1, high=1.0))
     telling[:, :, 0] = True
-    distance = draws.log_uniform(b, 1, 1, low=0.5, high=5.0) / telling.sum(2, keepdim=True).sqrt()
+    distance = draws.log_uniform(b, 1, 1, low=1.0, high=10.0) / telling.sum(2, keepdim=True).sqrt()
     corners = draws.chance(b, 1, 1, p=0.3)
     centres = distance * torch.where(corners, normal.sign(), normal) * telling
     common = draws.chance(b, 1, 1, p=0.4)

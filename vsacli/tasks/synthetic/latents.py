@@ -57,13 +57,14 @@ class Latents:
     labels: Tensor | None = None
 
 
-def choose_attributes(draws: Draws, latents: Latents, n_attributes: int) -> Tensor:
+def choose_attributes(draws: Draws, latents: Latents, answer: Tensor, n_attributes: int) -> Tensor:
     """Measure M columns of every task: nodes, noise, copies and combinations, in no particular order.
 
-    Each task draws how many of its attributes are irrelevant (none in 4 of 10 tasks, up to 60 % otherwise), how many
+    Who makes a table collects what has to do with the question: a node's chance grows with its relevance to the answer
+    (b, N), by a factor that each task draws (none in a quarter of the tasks). A task also draws how many of its attributes are irrelevant (none in 4 of 10 tasks, up to 60 % otherwise), how many
     repeat another one (none in 7 of 10, up to 30 %), how many add several others up (likewise), and how strong the
-    noise of measurement is (none in half). Where a task has fewer visible nodes than attributes, noise and copies fill
-    the rest. Random choices: six a task, four an attribute.
+    noise of measurement is (none in two of three). Where a task has fewer visible nodes than attributes, noise and copies fill
+    the rest. Random choices: seven a task, four an attribute.
 
     Returns
     -------
@@ -72,13 +73,14 @@ def choose_attributes(draws: Draws, latents: Latents, n_attributes: int) -> Tens
     nodes, visible = latents.nodes, latents.visible
     b, n_rows, n_nodes = nodes.shape
     m = n_attributes
-    rank = draws.uniform(b, n_nodes).masked_fill(~visible, -1.0)
+    care = draws.sparse_level(b, 1, none=0.25, high=3.0)
+    rank = (draws.uniform(b, n_nodes) + care * relevance(nodes, answer)).masked_fill(~visible, -1.0)
     rank, index = rank.topk(min(m, n_nodes), dim=1)
     absent = torch.nn.functional.pad(rank < 0, (0, m - index.shape[1]), value=True)
     x = pick_columns(nodes, torch.nn.functional.pad(index, (0, m - index.shape[1])))
 
     # The first attribute always carries signal; absent nodes become copies of earlier ones or noise.
-    irrelevant = draws.chance(b, m, p=draws.sparse_level(b, 1, none=0.4, high=0.6)) & ~absent
+    irrelevant = draws.chance(b, m, p=draws.sparse_level(b, 1, none=0.5, high=0.5)) & ~absent
     repeated = draws.chance(b, m, p=draws.sparse_level(b, 1, none=0.7, high=0.3)) & ~absent
     added = draws.chance(b, m, p=draws.sparse_level(b, 1, none=0.7, high=0.3)) & ~absent
     fill_by_copy = draws.chance(b, m, p=draws.uniform(b, 1)) & absent
@@ -96,6 +98,15 @@ def choose_attributes(draws: Draws, latents: Latents, n_attributes: int) -> Tens
     x = torch.where(repeated.unsqueeze(1), copies + blur * draws.normal(b, n_rows, m), x)
     x = torch.where(added.unsqueeze(1), standardise(sums) + 0.3 * blur * draws.normal(b, n_rows, m), x)
 
-    error = draws.noise_level(b, 1, 1, none=0.5, low=0.03, high=1.0)
+    error = draws.noise_level(b, 1, 1, none=0.65, low=0.02, high=0.6)
     x = standardise(x) + error * draws.normal(b, n_rows, m)
     return standardise(pick_columns(x, draws.permutations(b, m)))
+
+
+def relevance(nodes: Tensor, answer: Tensor) -> Tensor:
+    """Largest absolute correlation (b, K) of nodes (b, N, K) with the answer (b, N): its number, or any one class."""
+    if answer.is_floating_point():
+        y = answer.unsqueeze(2)
+    else:
+        y = torch.nn.functional.one_hot(answer).to(nodes.dtype)
+    return torch.bmm(standardise(nodes).transpose(1, 2), standardise(y)).abs().amax(2) / nodes.shape[1]

@@ -17,6 +17,7 @@ from vsacli.tasks.synthetic.draws import Draws, pick_columns, standardise
 from vsacli.tasks.synthetic.latents import Latents, TaskShape
 
 MAX_DEPTH = 5
+DEPTH_WEIGHTS = (4.0, 3.0, 2.0, 1.0, 1.0)
 
 
 class NodeFunctions(Protocol):
@@ -39,9 +40,9 @@ def sample_scm(draws: Draws, shape: TaskShape, node_functions: NodeFunctions) ->
     narrowest = shape.n_scores + 1
     widest = max(narrowest + 1, min(32, max(12, shape.n_attributes + shape.n_scores)))
     width = draws.log_uniform(b, 1, low=narrowest, high=widest + 1).long()
-    depth = draws.integers(b, 1, low=1, high=MAX_DEPTH)
+    depth = 1 + draws.choice(DEPTH_WEIGHTS, b, 1)
     exists = torch.arange(widest, device=draws.device) < width
-    noise = draws.noise_level(b, 1, 1, none=0.2, low=0.01, high=1.0)
+    noise = draws.noise_level(b, 1, 1, none=0.35, low=0.01, high=0.5)
 
     layers = [draws.columns(b, n, widest)]
     for _ in range(MAX_DEPTH):
@@ -57,9 +58,10 @@ def sample_scm(draws: Draws, shape: TaskShape, node_functions: NodeFunctions) ->
     rank = draws.uniform(b, nodes.shape[2]) + (real & (layer == target_layer)) * 2.0 + lively * 1.0
     targets = rank.topk(shape.n_scores, dim=1).indices
 
-    seen = draws.choice((2.0, 1.0, 1.0), b, 1)
+    seen = draws.choice((0.3, 0.2, 0.1, 0.4), b, 1)
+    near = (layer - target_layer).abs() <= 1
     layer_seen = draws.chance(b, MAX_DEPTH + 1, p=0.5).repeat_interleave(widest, dim=1)
-    visible = real & ((seen == 0) | ((seen == 1) & (layer == 0)) | ((seen == 2) & layer_seen))
+    visible = real & ((seen == 0) | ((seen == 1) & (layer == 0)) | ((seen == 2) & layer_seen) | ((seen == 3) & near))
     visible = torch.where((visible & (layer != target_layer)).any(1, keepdim=True), visible, real)
     visible = visible.scatter(1, targets, False)
     return Latents(nodes, visible, pick_columns(nodes, targets))

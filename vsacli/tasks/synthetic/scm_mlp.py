@@ -20,7 +20,7 @@ def sample_mlp_scm(draws: Draws, shape: TaskShape) -> Latents:
     per node the activation, a bias, and H weights.
     """
     b = shape.n_tasks
-    gain = draws.log_uniform(b, 1, 1, low=0.5, high=4.0)
+    gain = draws.log_uniform(b, 1, 1, low=0.3, high=2.5)
     density = draws.uniform(b, 1, 1, low=0.2, high=1.0)
     one_kind = draws.chance(b, 1, 1, p=0.4)
     shared_kind = draws.integers(b, 1, 1, low=0, high=N_ACTIVATIONS - 1)

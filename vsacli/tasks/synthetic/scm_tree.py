@@ -32,7 +32,7 @@ def sample_tree_scm(draws: Draws, shape: TaskShape) -> Latents:
         asked = pick_columns(parents, parent)
         row = draws.integers(b, 1, h * N_RULES, low=0, high=n - 1)
         answers = (asked > asked.gather(1, row)).view(b, n, h, N_RULES)
-        n_rules = draws.integers(b, 1, h, 1, low=1, high=N_RULES)
+        n_rules = 1 + draws.choice((0.35, 0.3, 0.2, 0.15), b, 1, h, 1)
         answers = answers & (torch.arange(N_RULES, device=draws.device) < n_rules)
         powers = 2 ** torch.arange(N_RULES, device=draws.device)
         leaf = (answers * powers).sum(3)

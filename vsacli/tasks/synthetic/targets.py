@@ -8,7 +8,7 @@ from torch import Tensor
 from vsacli.tasks.synthetic.draws import Draws, class_counts, standardise
 from vsacli.tasks.synthetic.latents import Latents, TaskShape
 
-MAX_BINS_A_CLASS = 3
+MAX_BINS_A_CLASS = 2
 SINKHORN_STEPS = 4
 
 
@@ -25,15 +25,15 @@ def make_classes(draws: Draws, latents: Latents, shape: TaskShape) -> Tensor:
     if latents.labels is not None:
         labels = latents.labels
     else:
-        noise = draws.noise_level(b, 1, 1, none=0.3, low=0.03, high=1.5)
+        noise = draws.noise_level(b, 1, 1, none=0.5, low=0.02, high=0.7)
         scores = standardise(latents.scores) + noise * draws.normal(b, n, shape.n_scores)
-        kind = draws.choice((1.0, 1.0, 1.5), b, 1)
+        kind = draws.choice((0.4, 0.2, 0.4), b, 1)
         # Nodes of trees have few values: the next score decides among rows where the first is equal.
         one_dimensional = cut_into_bins(draws, scores[..., 0] + 1e-3 * scores[..., 1], shape, hashed=kind == 1)
         labels = torch.where(kind == 2, compete(draws, scores, shape), one_dimensional)
 
     # Exchanging labels among rows is label noise that keeps the class counts.
-    share = draws.sparse_level(b, 1, none=0.75, high=0.3)
+    share = draws.sparse_level(b, 1, none=0.85, high=0.2)
     labels = exchange(draws, labels, share)
     return draws.permutations(b, c).gather(1, labels)
 
@@ -112,11 +112,11 @@ def make_numbers(draws: Draws, latents: Latents) -> Tensor:
     """
     score = standardise(latents.scores[..., :1]).squeeze(2)
     b, n = score.shape
-    level = draws.noise_level(b, 1, none=0.3, low=0.03, high=1.5)
+    level = draws.noise_level(b, 1, none=0.5, low=0.02, high=0.7)
     noise = level * draws.normal(b, n)
     before = draws.chance(b, 1, p=0.5)
     score = torch.where(before, score + noise, score)
-    strength = draws.uniform(b, 1, low=0.3, high=1.2)
+    strength = draws.uniform(b, 1, low=0.3, high=1.0)
     shape = draws.choice((5.0, 2.0, 1.0, 1.5, 0.5), b, 1)
     bounded = score.clamp(-6.0, 6.0)
     levels = draws.log_uniform(b, 1, low=1.0, high=20.0)
