@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, Literal, cast
 
@@ -130,6 +130,8 @@ class ParquetTable:
             bounds = np.searchsorted(rows, starts)
             filled = {g for g in range(len(heights)) if bounds[g] < bounds[g + 1]}
             writer = _TargetWriter(self, footer, target)
+            if filled and writer.needs_wider_index(values):
+                _change_arrow_schema(footer, lambda schema: _widen_index(schema, target))
             if filled and writer.changes_storage():
                 filled = {g for g, height in enumerate(heights) if height}
 
@@ -200,6 +202,15 @@ class _TargetWriter:
         self.metadata = file.metadata
         n_groups = self.metadata.num_row_groups
         self.compression = _codec(self.metadata.row_group(0).column(self.leaf)) if n_groups else "snappy"
+
+    def needs_wider_index(self, values: pa.Array) -> bool:
+        """Whether new categories make too many for the column's index type, which readers would then refuse."""
+        kind = self.field.type
+        if not hasattr(kind, "index_type"):
+            return False
+        known = set(cast("pa.DictionaryArray", self.table.column(self.j)).dictionary.to_pylist())
+        known.update(values.unique().to_pylist())
+        return len(known) > np.iinfo(kind.index_type.to_pandas_dtype()).max + 1
 
     def changes_storage(self) -> bool:
         """Whether Arrow stores this type in another way than the file does; the schema then follows."""
@@ -275,7 +286,9 @@ def _with_values(cells: pa.Array, rows: np.ndarray, values: pa.Array) -> pa.Arra
     take = np.arange(len(cells), dtype=np.int64)
     take[rows] = len(cells) + np.arange(len(rows))
     if not isinstance(cells, pa.DictionaryArray):
-        return pa.concat_arrays([cells, values.cast(cells.type)]).take(pa.array(take))
+        # views have no kernel to take from them
+        working = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}.get(cells.type, cells.type)
+        return pa.concat_arrays([cells.cast(working), values.cast(working)]).take(pa.array(take)).cast(cells.type)
     dictionary = cells.dictionary
     values = values.cast(dictionary.type)
     known = set(dictionary.to_pylist())
@@ -285,18 +298,15 @@ def _with_values(cells: pa.Array, rows: np.ndarray, values: pa.Array) -> pa.Arra
     place = {value: i for i, value in enumerate(dictionary.to_pylist())}
     codes = pa.array([place[value] for value in values.to_pylist()], type=pa.int64())
     indices = pa.concat_arrays([cells.indices.cast(pa.int64()), codes]).take(pa.array(take))
-    try:
-        indices = indices.cast(cells.type.index_type)
-    except pa.ArrowInvalid:  # too many values for the index type: the file holds none of it anyway
-        return dictionary.take(indices)
-    return pa.DictionaryArray.from_arrays(indices, dictionary, ordered=cells.type.ordered)
+    return pa.DictionaryArray.from_arrays(indices.cast(pa.int32()), dictionary, ordered=cells.type.ordered)
 
 
 def _one_array(column: pa.ChunkedArray) -> pa.Array:
     import pyarrow as pa
 
-    if pa.types.is_dictionary(column.type):
-        column = column.unify_dictionaries()
+    if pa.types.is_dictionary(column.type) and column.num_chunks > 1:  # all categories together may need more room
+        kind = pa.dictionary(pa.int32(), column.type.value_type, column.type.ordered)
+        column = column.cast(kind).unify_dictionaries()
     elif column.nbytes > np.iinfo(np.int32).max:  # 32-bit offsets would not reach
         wide = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}.get(column.type)
         column = column if wide is None else column.cast(wide)
@@ -313,25 +323,49 @@ def _empty(kind: pa.DataType) -> pa.Array:
     return pa.array([], type=kind)
 
 
+def _change_arrow_schema(footer: Footer, change: Callable[[pa.Schema], pa.Schema]) -> None:
+    """Change the Arrow schema that Arrow's writers note in the file, if there is one."""
+    import pyarrow as pa
+
+    entry = key_values(footer).get(b"ARROW:schema")
+    if entry is not None:
+        schema = change(pa.ipc.read_schema(pa.BufferReader(base64.b64decode(get(entry, 2)))))
+        put(entry, 2, BINARY, base64.b64encode(schema.serialize().to_pybytes()))
+
+
+def _widen_index(schema: pa.Schema, j: int) -> pa.Schema:
+    import pyarrow as pa
+
+    field = schema.field(j)
+    kind = pa.dictionary(pa.int32(), field.type.value_type, field.type.ordered)
+    return schema.set(j, field.with_type(kind))
+
+
 def _describe_columns(footer: Footer, extra: Sequence[ExtraColumn]) -> None:
     """Add the new columns to what Arrow and pandas noted about the file's schema, if they did."""
     import pyarrow as pa
 
-    entries = key_values(footer)
-    if b"ARROW:schema" in entries:
-        entry = entries[b"ARROW:schema"]
-        schema = pa.ipc.read_schema(pa.BufferReader(base64.b64decode(get(entry, 2))))
+    def add(schema: pa.Schema) -> pa.Schema:
         for column in extra:
             schema = schema.append(pa.field(column.name, column.values.type))
-        put(entry, 2, BINARY, base64.b64encode(schema.serialize().to_pybytes()))
-    if b"pandas" in entries:
-        entry = entries[b"pandas"]
-        try:
-            noted = json.loads(get(entry, 2))
-            noted["columns"] += [_pandas_column(column) for column in extra]
-        except (ValueError, KeyError, TypeError):
-            return
-        put(entry, 2, BINARY, json.dumps(noted).encode())
+        noted = dict(schema.metadata or {})
+        if b"pandas" in noted:
+            schema = schema.with_metadata({**noted, b"pandas": _with_pandas_columns(noted[b"pandas"], extra)})
+        return schema
+
+    _change_arrow_schema(footer, add)
+    entry = key_values(footer).get(b"pandas")
+    if entry is not None:
+        put(entry, 2, BINARY, _with_pandas_columns(get(entry, 2), extra))
+
+
+def _with_pandas_columns(note: bytes, extra: Sequence[ExtraColumn]) -> bytes:
+    try:
+        noted = json.loads(note)
+        noted["columns"] += [_pandas_column(column) for column in extra]
+    except (ValueError, KeyError, TypeError):  # not what pandas writes: leave it
+        return note
+    return json.dumps(noted).encode()
 
 
 def _pandas_column(column: ExtraColumn) -> dict[str, Any]:
