@@ -20,6 +20,7 @@ from vsacli.errors import CheckpointError, DataError, UsageError
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from vsacli.checkpoints import Checkpoint
     from vsacli.context import LabeledContext
     from vsacli.tables.table import ExtraColumn, Table
     from vsacli.tables.target import Target
@@ -127,8 +128,11 @@ def label_table(
         report.notes.append(f"all given labels are of one class, so every missing label becomes {classes[0]!r}")
         answers = _certain(report.missing, 1)
     else:
+        from vsacli.checkpoints import load_checkpoint
+
+        checkpoint = load_checkpoint(options.checkpoint, kind=target.kind)  # first: it may not be there
         x = _attributes(table, context, column, options, report, progress)
-        answers = _ask_network(x, target, options, report, progress)
+        answers = _ask_network(checkpoint, x, target, options, report, progress)
     return _spell(table, column, target, answers, options, report, n_context=context.n_rows if context else 0)
 
 
@@ -227,14 +231,17 @@ def _attributes(
 
 
 def _ask_network(
-    x: np.ndarray, target: Target, options: LabelOptions, report: LabelReport, progress: ProgressCallback
+    checkpoint: Checkpoint,
+    x: np.ndarray,
+    target: Target,
+    options: LabelOptions,
+    report: LabelReport,
+    progress: ProgressCallback,
 ) -> Answers:
-    from vsacli.checkpoints import load_checkpoint
     from vsacli.inference import predict
 
     given = ~target.missing
     classification = target.kind == "classification"
-    checkpoint = load_checkpoint(options.checkpoint, kind=target.kind)
     prediction = predict(
         checkpoint,
         x,
@@ -245,7 +252,7 @@ def _ask_network(
         seed=options.seed,
         progress=lambda done, total: progress("labeling", done, total),
     )
-    report.checkpoint, report.device = str(checkpoint.path), prediction.device
+    report.checkpoint, report.device = checkpoint.name, prediction.device
     if classification:
         return Answers(proba=prediction.proba)
     return Answers(mean=prediction.mean, std=prediction.std)

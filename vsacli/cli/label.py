@@ -10,8 +10,6 @@ import typer
 from vsacli.cli.console import progress_shown, show_facts
 from vsacli.errors import UsageError
 
-DELIMITER_NAMES = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "bar": "|", "pipe": "|", "space": " "}
-
 
 class TaskChoice(StrEnum):
     auto = "auto"
@@ -102,7 +100,7 @@ def label(
         raise UsageError("FILE and --labeled are both standard input; give one of them as a path")
 
     from vsacli.labeling import LabelOptions, label_table
-    from vsacli.tables.output import open_output
+    from vsacli.tables.output import check_output, open_output
     from vsacli.tables.table import read_table
 
     options = LabelOptions(
@@ -118,12 +116,13 @@ def label(
         proba=proba,
         min_confidence=min_confidence,
     )
-    separator = DELIMITER_NAMES.get(delimiter.lower(), delimiter) if delimiter is not None else None
+    inputs = [path for path in (file, labeled) if path is not None]
+    check_output(output, inputs=inputs)  # before the work, not after it
     with progress_shown(quiet) as progress:
-        table = read_table(file, delimiter=separator, encoding=encoding)
-        source = read_table(labeled, delimiter=separator, encoding=encoding) if labeled is not None else None
+        table = read_table(file, delimiter=delimiter, encoding=encoding)
+        source = read_table(labeled, delimiter=delimiter, encoding=encoding) if labeled is not None else None
         labels = label_table(table, options, labeled=source, progress=progress)
-        with open_output(output, inputs=[path for path in (file, labeled) if path not in (None, "-")]) as sink:
+        with open_output(output, inputs=inputs) as sink:
             table.write(sink, labels.column, labels.rows, labels.values, labels.extra)
     if not quiet:
         from vsacli.cli.summary import facts_of
