@@ -113,6 +113,21 @@ def test_leaving_a_label_out_only_drops_its_column(blobs) -> None:
     np.testing.assert_allclose(influence[4] @ without, again[8] @ np.delete(labels, 4, axis=0), atol=1e-12)
 
 
+def test_spreading_chooses_the_bandwidth_that_answers_left_out_rows(blobs) -> None:
+    """Tight clusters: a bandwidth of the whole table tells classes apart worse than a narrow one."""
+    rng = np.random.default_rng(2)
+    y = np.arange(60) % 3
+    x = np.array([[0.0], [1.0], [0.1]])[y] + 0.01 * rng.standard_normal((60, 1))
+    episode = Episode(x.astype(np.float32), 30, y, "classification", 3, np.ones(30, bool))
+    wide = LabelSpreading(bandwidths=(0.1,)).fit_predict(episode, RNG).probs
+    narrow = LabelSpreading(bandwidths=(500.0,)).fit_predict(episode, RNG).probs
+    chosen = LabelSpreading(bandwidths=(0.1, 500.0)).fit_predict(episode, RNG).probs
+    assert np.log(narrow[np.arange(30), episode.answer]).sum() > np.log(wide[np.arange(30), episode.answer]).sum()
+    np.testing.assert_array_equal(chosen, narrow)
+    few = LabelSpreading(bandwidths=(0.1, 500.0), least=11).fit_predict(episode, RNG).probs
+    np.testing.assert_array_equal(few, wide)
+
+
 def test_spreading_follows_the_shape_of_the_data() -> None:
     """Two rings, one label each: distance to the label says nothing, the chain of neighbors says all."""
     angle = np.linspace(0, 2 * np.pi, 40, endpoint=False)
@@ -134,7 +149,7 @@ def test_gp_with_its_own_kernel_is_the_textbook_posterior(line) -> None:
     class Fixed(GaussianProcess):
         """The same method with a kernel that cannot move."""
 
-        def _kernel(self, n_attributes: int):
+        def _kernel(self, n_attributes: int, variance: float):
             return ConstantKernel(2.0, "fixed") * RBF(1.5, "fixed")
 
     prediction = Fixed(restarts=0).fit_predict(episode, RNG)

@@ -11,22 +11,30 @@ class GaussianProcess(SimpleMethod):
     """RBF kernel; noise for numbers, the Laplace approximation (one class against the rest) for classes.
 
     The length scale starts at the square root of the number of attributes, the order of the distance
-    between standardized rows, and may move by a factor of ten either way.
+    between standardized rows, and may move by a factor of ten either way. A handful of class labels says too
+    little about it: below `least` labels a class the kernel stays as it starts, which was better on
+    meta-training tables.
     """
 
-    def __init__(self, restarts: int = 2):
+    def __init__(self, restarts: int = 0, least: int = 20):
         self.restarts = restarts
+        self.least = least
 
-    def _kernel(self, n_attributes: int):
+    def _kernel(self, n_attributes: int, variance: float):
         from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
         scale = float(np.sqrt(n_attributes))
-        return ConstantKernel(1.0, (1e-2, 1e2)) * RBF(scale, (0.1 * scale, 10.0 * scale))
+        return ConstantKernel(variance, (1e-2, 1e2)) * RBF(scale, (0.1 * scale, 10.0 * scale))
 
     def classify(self, rows: Rows, rng: np.random.Generator) -> Floats:
         from sklearn.gaussian_process import GaussianProcessClassifier
 
-        model = GaussianProcessClassifier(self._kernel(rows.labeled.shape[1]), random_state=seed_from(rng))
+        enough = np.bincount(rows.y).min() >= self.least
+        model = GaussianProcessClassifier(
+            self._kernel(rows.labeled.shape[1], variance=10.0),
+            optimizer="fmin_l_bfgs_b" if enough else None,
+            random_state=seed_from(rng),
+        )
         return model.fit(rows.labeled, rows.y).predict_proba(rows.unlabeled)
 
     def regress(self, rows: Rows, rng: np.random.Generator) -> tuple[Floats, Floats]:
@@ -34,7 +42,7 @@ class GaussianProcess(SimpleMethod):
         from sklearn.gaussian_process.kernels import WhiteKernel
 
         model = GaussianProcessRegressor(
-            self._kernel(rows.labeled.shape[1]) + WhiteKernel(0.1, (1e-3, 1e1)),
+            self._kernel(rows.labeled.shape[1], variance=1.0) + WhiteKernel(0.1, (1e-3, 1e1)),
             normalize_y=True,
             n_restarts_optimizer=self.restarts,
             random_state=seed_from(rng),

@@ -17,17 +17,19 @@ from vsacli.baselines.base import Floats, Rows, SimpleMethod, pairwise_squared_d
 class LabelSpreading(SimpleMethod):
     """Label spreading, bandwidth and amount of spreading chosen by leave-one-out on the labeled rows.
 
-    Bandwidths are multiples of the median heuristic. With one label a class leaving one out leaves its
-    class without any, so the defaults (first of each list) are used.
+    Bandwidths are multiples of the median heuristic. Below `least` labels a class the choice is noise (measured on
+    meta-training tables: worse than none), so the first of each list is used, the best fixed pair on those tables.
     """
 
     def __init__(
         self,
-        bandwidths: tuple[float, ...] = (4.0, 1.0, 16.0, 64.0),
-        alphas: tuple[float, ...] = (0.9, 0.5, 0.99),
+        bandwidths: tuple[float, ...] = (2.0, 0.5, 8.0, 32.0),
+        alphas: tuple[float, ...] = (0.2,),
+        least: int = 5,
     ):
         self.bandwidths = bandwidths
         self.alphas = alphas
+        self.least = least
 
     def classify(self, rows: Rows, rng: np.random.Generator) -> Floats:
         distances = pairwise_squared_distances(rows.all, rows.all)
@@ -35,7 +37,7 @@ class LabelSpreading(SimpleMethod):
         median = float(np.median(off_diagonal)) or 1.0
         labels = np.eye(rows.n_seen)[rows.y]
         candidates = list(product(self.bandwidths, self.alphas))
-        if labels.sum(axis=0).min() < 2:
+        if labels.sum(axis=0).min() < max(2, self.least):
             candidates = candidates[:1]
         best, best_loss = None, np.inf
         for bandwidth, alpha in candidates:

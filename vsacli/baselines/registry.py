@@ -33,6 +33,7 @@ class MethodInfo:
 
 
 METHODS: dict[str, MethodInfo] = {
+    "vsa": MethodInfo("vsa:VSA", BOTH, "the VSA network of a checkpoint"),
     "prior": MethodInfo("prior:Prior", BOTH, "most frequent class, or mean"),
     "logistic": MethodInfo("linear:Logistic", ("classification",), "logistic regression"),
     "ridge": MethodInfo("linear:Ridge", ("regression",), "ridge regression"),

@@ -29,24 +29,24 @@ class RandomForest(SimpleMethod):
 
 
 class LightGBM(SimpleMethod):
-    """Gradient boosting whose leaves may hold a single row while there are few, and small trees.
+    """Gradient boosting; below `few` labeled rows leaves may hold a single row, and trees are small and slow.
 
-    LightGBM's own defaults (20 rows a leaf, 31 leaves) cannot split at all below 40 labeled rows.
+    LightGBM's own defaults (20 rows a leaf) cannot split at all below 40 labeled rows. With few rows, 50 trees
+    at rate 0.05 were as accurate as 100 at 0.1 on meta-training tables and far better calibrated.
     """
 
-    def __init__(self, n_trees: int = 100, learning_rate: float = 0.1):
-        self.n_trees = n_trees
-        self.learning_rate = learning_rate
+    def __init__(self, few: int = 200):
+        self.few = few
 
     def _settings(self, n_rows: int, seed: int) -> dict[str, object]:
+        few = n_rows < self.few
         return {
-            "n_estimators": self.n_trees,
-            "learning_rate": self.learning_rate,
+            "n_estimators": 50 if few else 100,
+            "learning_rate": 0.05 if few else 0.1,
             "min_child_samples": max(1, min(20, n_rows // 25)),
-            "min_child_weight": 0.0,
             "min_data_in_bin": 1,
-            "num_leaves": 7 if n_rows < 200 else 31,
-            "colsample_bytree": 0.5 if n_rows < 200 else 1.0,
+            "num_leaves": 7 if few else 31,
+            "colsample_bytree": 0.5 if few else 1.0,
             "random_state": seed,
             "deterministic": True,
             "force_row_wise": True,

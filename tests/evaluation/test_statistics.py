@@ -1,0 +1,114 @@
+"""Means, errors, tests, ranks and wins on records whose results are known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from vsacli.evaluation.run import Record
+from vsacli.evaluation.statistics import family_values, mean_ranks, paired_t_test, summarize, win_tie_loss
+
+
+def record(
+    table: str, method: str, value: float | None, *, family: str = "", episode: int = 0, shot: int = 1
+) -> Record:
+    return Record(
+        table=table,
+        family=family or table,
+        kind="classification",
+        method=method,
+        shot=shot,
+        episode=episode,
+        n_labeled=2,
+        n_unlabeled=2,
+        n_attributes=2,
+        n_classes=2,
+        seconds=0.5,
+        metrics={} if value is None else {"accuracy": value, "log_loss": 1 - value},
+        error="failed" if value is None else None,
+    )
+
+
+def test_families_weigh_the_same() -> None:
+    records = [
+        record("a1", "m", 0.2, family="a"),
+        record("a1", "m", 0.4, family="a", episode=1),
+        record("a2", "m", 0.5, family="a"),
+        record("b", "m", 0.8),
+    ]
+    (line,) = summarize(records, "accuracy")
+    # a1 is 0.3, a is (0.3 + 0.5) / 2 = 0.4, the mean of 0.4 and 0.8 is 0.6
+    assert line.mean == pytest.approx(0.6)
+    assert line.stderr == pytest.approx(np.std([0.4, 0.8], ddof=1) / np.sqrt(2))
+    assert (line.n_families, line.n_tables, line.n_episodes, line.failed) == (2, 3, 4, 0)
+    assert line.bold
+
+
+def test_methods_are_compared_on_episodes_that_both_answered() -> None:
+    records = [
+        record("a", "m", 0.9),
+        record("a", "n", 0.5),
+        record("b", "m", 0.1),
+        record("b", "n", None),
+        record("b", "m", 0.6, episode=1),
+        record("b", "n", 0.7, episode=1),
+        record("a", "broken", None),
+    ]
+    names, families, values = family_values(records, "accuracy", 1)
+    assert (names, families) == (["m", "n"], ["a", "b"])
+    np.testing.assert_allclose(values, [[0.9, 0.6], [0.5, 0.7]])
+    lines = {s.method: s for s in summarize(records, "accuracy")}
+    assert lines["n"].failed == 1
+    assert lines["broken"].failed == 1
+    assert np.isnan(lines["broken"].mean)
+    assert not lines["broken"].bold
+
+
+def test_paired_t_test_against_scipy() -> None:
+    rng = np.random.default_rng(0)
+    a, b = rng.random(12), rng.random(12)
+    assert paired_t_test(a, b) == pytest.approx(stats.ttest_rel(a, b).pvalue)
+    assert paired_t_test(a, a) == 1.0
+    assert paired_t_test(a, a + 0.5) == pytest.approx(0.0, abs=1e-12)
+    assert np.isnan(paired_t_test(a[:1], b[:1]))
+
+
+def test_bold_is_what_the_test_cannot_tell_from_the_best() -> None:
+    rng = np.random.default_rng(1)
+    base = rng.uniform(0.4, 0.6, 30)
+    records = []
+    for i, v in enumerate(base):
+        records += [record(f"t{i}", "best", v), record(f"t{i}", "near", v - 0.002 + 0.05 * rng.standard_normal())]
+        records.append(record(f"t{i}", "far", v - 0.1 + 0.05 * rng.standard_normal()))
+    lines = {s.method: s for s in summarize(records, "accuracy")}
+    assert lines["best"].mean > lines["near"].mean
+    assert (lines["best"].bold, lines["near"].bold, lines["far"].bold) == (True, True, False)
+    assert lines["far"].p_value < 0.05 < lines["near"].p_value
+    # the same with a figure of which less is better
+    lower = {s.method: s for s in summarize(records, "log_loss")}
+    assert (lower["best"].bold, lower["near"].bold, lower["far"].bold) == (True, True, False)
+    assert lower["best"].rank < lower["far"].rank
+
+
+def test_ranks_against_scipy() -> None:
+    values = np.round(np.random.default_rng(2).random((4, 9)), 1)
+    expected = np.mean([stats.rankdata(-column) for column in values.T], axis=0)
+    np.testing.assert_allclose(mean_ranks(values, "accuracy"), expected)
+    np.testing.assert_allclose(mean_ranks(values, "log_loss"), 5 - expected)
+
+
+def test_wins_ties_and_losses() -> None:
+    records = []
+    for table, ours, theirs in (("a", 0.9, 0.8), ("b", 0.5, 0.5), ("c", 0.1, 0.2), ("d", 0.7, 0.6)):
+        records += [record(table, "ours", ours), record(table, "theirs", theirs)]
+    (line,) = win_tie_loss(records, "accuracy", 1, "ours")
+    assert (line.rival, line.wins, line.ties, line.losses) == ("theirs", 2, 1, 1)
+    (other,) = win_tie_loss(records, "log_loss", 1, "theirs")
+    assert (other.wins, other.ties, other.losses) == (1, 1, 2)
+    assert win_tie_loss(records, "accuracy", 1, "absent") == []
+
+
+def test_shots_stay_apart() -> None:
+    records = [record("a", "m", 0.2, shot=1), record("a", "m", 0.9, shot=5)]
+    assert [(s.shot, s.mean) for s in summarize(records, "accuracy")] == [(1, 0.2), (5, 0.9)]

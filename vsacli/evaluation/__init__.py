@@ -1,0 +1,1 @@
+"""Episodes x methods -> records, figures and statistics."""

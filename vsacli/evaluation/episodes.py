@@ -1,0 +1,143 @@
+"""The same seeded episodes for every method.
+
+An episode depends on the seed, the table's name, the shot and its number only: not on the methods that
+run, the other tables, or the order in which processes take them. Episodes of one number share their row
+order, so the labels of 1 shot are among those of 3, and learning curves are not blurred by the draw.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from vsacli.tasks.episode import Episode
+from vsacli.tasks.store import EncodedTable
+
+
+@dataclass(frozen=True)
+class EpisodeKey:
+    """Which episode of a table: `shot` labels a class (regression: labels), the `number`-th draw."""
+
+    shot: int
+    number: int
+
+
+@dataclass(frozen=True)
+class EpisodePlan:
+    """How episodes are drawn.
+
+    Attributes
+    ----------
+    shots : labels a class; for regression, labels in all
+    n_unlabeled : unlabeled rows a class; for regression, in all
+    n_episodes : draws for each shot
+    seed : decides all of them
+    """
+
+    shots: tuple[int, ...] = (1, 3, 5)
+    n_unlabeled: int = 20
+    n_episodes: int = 5
+    seed: int = 0
+
+    def all_keys(self) -> Iterator[EpisodeKey]:
+        """All episodes of a table."""
+        for shot in self.shots:
+            for number in range(self.n_episodes):
+                yield EpisodeKey(shot, number)
+
+    def rng(self, name: str, number: int, *more: str | int) -> np.random.Generator:
+        """A generator of its own for this table, draw and purpose."""
+        words = [zlib.crc32(str(w).encode()) for w in (name, *more)]
+        return np.random.default_rng([self.seed, number, *words])
+
+    def draw(self, table: EncodedTable, key: EpisodeKey) -> tuple[Episode, np.ndarray, float]:
+        """One episode of a table.
+
+        Returns
+        -------
+        episode : Episode
+            Targets of regression have zero mean and unit deviation over the labeled rows.
+        rows : int64 (L + U,)
+            The table's rows that it consists of.
+        scale : float
+            Deviation of the labeled targets in deviations of the whole table's; 1 for classes.
+        """
+        rng = self.rng(table.name, key.number)
+        if table.kind == "classification":
+            labeled, unlabeled = _draw_classes(table, key.shot, self.n_unlabeled, rng)
+        else:
+            order = rng.permutation(np.flatnonzero(table.labeled))
+            n_labeled = max(1, min(key.shot, len(order) - 1))
+            labeled, unlabeled = order[:n_labeled], order[n_labeled:][::-1][: self.n_unlabeled]
+        return make_episode(table, labeled, unlabeled)
+
+
+def make_episode(
+    table: EncodedTable, labeled: np.ndarray, unlabeled: np.ndarray, scored: np.ndarray | None = None
+) -> tuple[Episode, np.ndarray, float]:
+    """An episode of the given rows of a table; returns what `EpisodePlan.draw` does.
+
+    Parameters
+    ----------
+    table : EncodedTable
+    labeled, unlabeled : int64 row numbers
+    scored : bool, same length as `unlabeled`
+        Rows whose answer counts; all by default.
+    """
+    rows = np.concatenate([labeled, unlabeled]).astype(np.int64)
+    y, scale = table.y[rows], 1.0
+    if table.kind == "regression":
+        center, spread = _center_and_spread(table.y[labeled])
+        _, whole = _center_and_spread(table.y[table.labeled])
+        y, scale = ((y - center) / spread).astype(np.float32), spread / whole
+    episode = Episode(
+        x=table.x[rows],
+        n_labeled=len(labeled),
+        y=y,
+        kind=table.kind,
+        n_classes=table.n_classes,
+        scored=np.ones(len(unlabeled), bool) if scored is None else scored,
+        name=table.name,
+        family=table.family or table.name,
+    )
+    return episode, rows, scale
+
+
+def _draw_classes(
+    table: EncodedTable, shot: int, n_unlabeled: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """`shot` labeled and up to `n_unlabeled` unlabeled rows of each class; a class of few rows gives fewer.
+
+    Labels are taken from the front of a class's random order and unlabeled rows from its back, so that a
+    higher shot adds labels and changes unlabeled rows only where a class runs out.
+    """
+    labeled, unlabeled = [], []
+    for c in range(table.n_classes):
+        order = rng.permutation(np.flatnonzero(table.y == c))
+        n_labeled = min(shot, max(1, len(order) - 1))
+        labeled.append(order[:n_labeled])
+        unlabeled.append(order[n_labeled:][::-1][:n_unlabeled])
+    return rng.permutation(np.concatenate(labeled)), rng.permutation(np.concatenate(unlabeled))
+
+
+def _center_and_spread(y: np.ndarray) -> tuple[float, float]:
+    """Mean and deviation; a deviation of zero counts as one."""
+    y = y.astype(np.float64)
+    return float(y.mean()), float(y.std()) or 1.0
+
+
+def usable(table: EncodedTable, shots: Sequence[int]) -> str | None:
+    """Why a table cannot give these episodes, or None."""
+    n = int(table.labeled.sum())
+    if table.kind == "classification":
+        classes = int(np.sum(np.bincount(table.y[table.labeled], minlength=table.n_classes) > 0))
+        if classes < 2:
+            return "fewer than two classes"
+        if n <= classes:
+            return "no class has two rows"
+    elif n <= max(shots):
+        return f"{n} rows with a target, not more than {max(shots)} labels"
+    return None

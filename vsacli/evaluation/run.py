@@ -1,0 +1,212 @@
+"""Episodes x methods -> records. A method that fails is recorded as failed and stops nothing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from vsacli.baselines.base import ClassPrediction, Method, RegressionPrediction
+from vsacli.baselines.registry import make_method
+from vsacli.evaluation.episodes import EpisodeKey, EpisodePlan
+from vsacli.evaluation.metrics import classification_metrics, regression_metrics
+from vsacli.tasks.episode import Episode
+from vsacli.tasks.store import EncodedTable
+
+Prediction = ClassPrediction | RegressionPrediction
+
+
+@dataclass(frozen=True)
+class MethodSpec:
+    """A method in a comparison: how it is called there, which it is, and its settings.
+
+    Picklable and hashable, so that each worker process makes a method (and loads a checkpoint) once.
+    """
+
+    label: str
+    method: str
+    settings: tuple[tuple[str, Any], ...] = ()
+
+    @classmethod
+    def of(cls, method: str, label: str | None = None, **settings: Any) -> MethodSpec:
+        """A spec with its settings as keywords."""
+        return cls(label or method, method, tuple(sorted(settings.items())))
+
+    def make(self) -> Method:
+        """The method, cached in this process."""
+        return _make(self)
+
+
+@lru_cache(maxsize=32)
+def _make(spec: MethodSpec) -> Method:
+    return make_method(spec.method, **dict(spec.settings))
+
+
+@dataclass(frozen=True)
+class Record:
+    """One method on one episode: a row of the results, and a line of `--json`.
+
+    Attributes
+    ----------
+    table, family, kind : the table
+    method : its label in this comparison
+    shot : labels a class (regression: labels)
+    episode : number of the draw
+    n_labeled, n_unlabeled, n_attributes, n_classes : size of the episode
+    seconds : wall-clock time of fitting and predicting
+    metrics : figure -> value; empty when the method failed
+    error : why it failed, None when it did not
+    seed, unlabeled : what the episode was drawn with
+    """
+
+    table: str
+    family: str
+    kind: str
+    method: str
+    shot: int
+    episode: int
+    n_labeled: int
+    n_unlabeled: int
+    n_attributes: int
+    n_classes: int
+    seconds: float
+    metrics: dict[str, float] = field(default_factory=dict)
+    error: str | None = None
+    seed: int = 0
+    unlabeled: int = 0
+
+    @property
+    def key(self) -> tuple[str, str, int, int]:
+        """Which cell of the comparison it is: table, method, shot, episode."""
+        return self.table, self.method, self.shot, self.episode
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; a figure that is not defined becomes None."""
+        values = asdict(self)
+        values["metrics"] = {k: v if np.isfinite(v) else None for k, v in self.metrics.items()}
+        return values
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Record:
+        """The record that `to_dict` wrote."""
+        metrics = {k: float("nan") if v is None else float(v) for k, v in values["metrics"].items()}
+        return cls(**{**values, "metrics": metrics})
+
+
+def attempt(method: Callable[[], Method], episode: Episode, rng: np.random.Generator) -> tuple[Prediction | str, float]:
+    """Run a method on an episode; returns its prediction, or why there is none, and the seconds it took."""
+    start = time.perf_counter()
+    try:
+        prediction: Prediction | str = method().fit_predict(episode, rng)
+        _check_shape(prediction, episode)
+    except Exception as error:  # a comparison of many methods must outlive each of them
+        prediction = f"{type(error).__name__}: {' '.join(str(error).split())}"
+    return prediction, time.perf_counter() - start
+
+
+def _check_shape(prediction: Prediction, episode: Episode) -> None:
+    if episode.kind == "classification":
+        shape = prediction.probs.shape if isinstance(prediction, ClassPrediction) else None
+        wanted = (episode.n_unlabeled, episode.n_classes)
+    else:
+        shape = prediction.mean.shape if isinstance(prediction, RegressionPrediction) else None
+        wanted = (episode.n_unlabeled,)
+    if shape != wanted:
+        raise ValueError(f"the method answered with shape {shape} where {wanted} was asked for")
+
+
+def score(prediction: Prediction, episode: Episode, scale: float = 1.0) -> dict[str, float]:
+    """The figures of a prediction on the scored rows of its episode."""
+    scored = episode.scored
+    answer = episode.answer[scored]
+    if isinstance(prediction, ClassPrediction):
+        return classification_metrics(answer, ClassPrediction(prediction.probs[scored]))
+    return regression_metrics(
+        answer.astype(np.float64), RegressionPrediction(prediction.mean[scored], prediction.std[scored]), scale
+    )
+
+
+def run_table(table: EncodedTable, plan: EpisodePlan, cells: Sequence[tuple[EpisodeKey, MethodSpec]]) -> list[Record]:
+    """The given episodes and methods on one table, in order."""
+    records = []
+    drawn: tuple[EpisodeKey, Episode, float] | None = None
+    for key, spec in cells:
+        if drawn is None or drawn[0] != key:
+            episode, _, scale = plan.draw(table, key)
+            drawn = key, episode, scale
+        _, episode, scale = drawn
+        rng = plan.rng(table.name, key.number, spec.method, key.shot)
+        prediction, seconds = attempt(spec.make, episode, rng)
+        failed = isinstance(prediction, str)
+        records.append(
+            Record(
+                table=table.name,
+                family=episode.family,
+                kind=table.kind,
+                method=spec.label,
+                shot=key.shot,
+                episode=key.number,
+                n_labeled=episode.n_labeled,
+                n_unlabeled=episode.n_unlabeled,
+                n_attributes=episode.x.shape[1],
+                n_classes=episode.n_classes,
+                seconds=round(seconds, 6),
+                metrics={} if failed else score(prediction, episode, scale),
+                error=prediction if failed else None,
+                seed=plan.seed,
+                unlabeled=plan.n_unlabeled,
+            )
+        )
+    return records
+
+
+def run_suite(
+    tables: Iterable[EncodedTable],
+    plan: EpisodePlan,
+    methods: Sequence[MethodSpec],
+    *,
+    jobs: int = 1,
+    done: Iterable[tuple[str, str, int, int]] = (),
+) -> Iterator[list[Record]]:
+    """Run every method on the same episodes of every table.
+
+    Parameters
+    ----------
+    tables : tables, read lazily
+    plan : which episodes
+    methods : what is compared
+    jobs : processes; tables are spread over them. The results do not depend on it
+    done : `Record.key` of cells that need not run again
+
+    Yields
+    ------
+    list of Record
+        All new records of one table, as tables finish.
+    """
+    finished = set(done)
+
+    def work() -> Iterator[tuple[EncodedTable, list[tuple[EpisodeKey, MethodSpec]]]]:
+        for table in tables:
+            cells = [
+                (key, spec)
+                for key in plan.all_keys()
+                for spec in methods
+                if (table.name, spec.label, key.shot, key.number) not in finished
+            ]
+            if cells:
+                yield table, cells
+
+    if jobs == 1:
+        for table, cells in work():
+            yield run_table(table, plan, cells)
+        return
+    from joblib import Parallel, delayed, parallel_config
+
+    # One thread a process: the methods are small, and threads of several processes fight for the cores.
+    with parallel_config(backend="loky", inner_max_num_threads=1):
+        pool = Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs")
+        yield from pool(delayed(run_table)(table, plan, cells) for table, cells in work())  # pyright: ignore[reportReturnType]
