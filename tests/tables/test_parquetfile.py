@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from vsacli.errors import DataError, InputError, UsageError
 from vsacli.tables.parquetfile import ParquetTable
-from vsacli.tables.parquetlayout import chunk_span, get, read_footer
+from vsacli.tables.parquetmeta import chunk_span, get, read_footer
 from vsacli.tables.table import ExtraColumn
 from vsacli.tables.target import read_target
 from vsacli.tables.thrift import decode, encode
@@ -295,6 +295,16 @@ def test_a_column_without_nulls_stays_required() -> None:
     out = fill(data, "v", [1], pa.array([2.5]))
     check_untouched(data, out, "v")
     assert pq.read_table(io.BytesIO(out))["v"].to_pylist() == [1.0, 2.5]
+
+
+def test_each_row_group_keeps_the_order_of_its_dictionary() -> None:
+    levels = pa.DictionaryArray.from_arrays(pa.array([2, None, 0, None, 1]), pa.array(["low", "middle", "high"]))
+    data = parquet(pa.table({"label": levels}), store_schema=False)
+    out = fill(data, "label", [1, 3], pa.array(["middle", "new"]))
+    check_untouched(data, out, "label")
+    column = pq.ParquetFile(io.BytesIO(out), read_dictionary=["label"]).read()["label"].combine_chunks()
+    assert column.to_pylist() == ["high", "middle", "low", "new", "middle"]
+    assert column.dictionary.to_pylist() == ["low", "middle", "high", "new"]
 
 
 def test_ordered_categories_keep_their_order() -> None:

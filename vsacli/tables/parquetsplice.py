@@ -1,177 +1,23 @@
-"""Where things lie in a Parquet file, and how to replace one column's data without touching any other byte of data.
+"""Replacing one column's data in a Parquet file without touching any other byte of data.
 
-A file is ``PAR1``, column chunks row group by row group, page indexes and Bloom filters, the footer (metadata in
-Thrift), the footer's length, ``PAR1``. :func:`splice` copies all of it, except that given column chunks are replaced
-and chunks of new columns follow after the last row group; the footer's offsets move accordingly. So the other columns
-keep their encoding, compression, statistics and types, including those that Arrow reads but does not write.
-Field numbers: https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift
+:func:`splice` copies the file, except that given column chunks are replaced and chunks of new columns follow after the
+last row group; the footer's offsets move accordingly. So the other columns keep their encoding, compression,
+statistics and types, including those that Arrow reads but does not write.
 """
 
 from __future__ import annotations
 
 import bisect
 import io
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from enum import IntEnum
-from typing import IO, Any, BinaryIO
+from typing import IO, BinaryIO
 
 from vsacli.errors import DataError, InputError
-from vsacli.tables.thrift import I32, I64, STRUCT, Struct, decode, encode
+from vsacli.tables.parquetmeta import MAGIC, Chunk, File, Footer, Group, Meta, chunk_span, get, put, read_footer
+from vsacli.tables.thrift import I32, I64, Struct, decode, encode
 
-MAGIC = b"PAR1"
-_ENCRYPTED = b"PARE"
 _COPY = 1 << 22  # bytes copied at a time
-
-
-class File(IntEnum):
-    """Ids of the fields of FileMetaData that are used here; likewise the next ones."""
-
-    SCHEMA = 2
-    ROW_GROUPS = 4
-    KEY_VALUES = 5
-    COLUMN_ORDERS = 7
-    ENCRYPTION = 8
-
-
-class Element(IntEnum):
-    """SchemaElement."""
-
-    TYPE = 1
-    LENGTH = 2
-    REPETITION = 3
-    NAME = 4
-    CHILDREN = 5
-    FIELD_ID = 9
-
-
-class Group(IntEnum):
-    """RowGroup."""
-
-    COLUMNS = 1
-    SIZE = 2
-    ROWS = 3
-    SORTING = 4
-    OFFSET = 5
-    COMPRESSED_SIZE = 6
-
-
-class Chunk(IntEnum):
-    """ColumnChunk."""
-
-    FILE_PATH = 1
-    OFFSET = 2
-    META = 3
-    OFFSET_INDEX = 4
-    OFFSET_INDEX_LENGTH = 5
-    COLUMN_INDEX = 6
-    COLUMN_INDEX_LENGTH = 7
-    CRYPTO = 8
-
-
-class Meta(IntEnum):
-    """ColumnMetaData."""
-
-    UNCOMPRESSED_SIZE = 6
-    COMPRESSED_SIZE = 7
-    KEY_VALUES = 8
-    DATA_PAGE = 9
-    INDEX_PAGE = 10
-    DICTIONARY_PAGE = 11
-    ENCODING_STATS = 13
-    BLOOM = 14
-    BLOOM_LENGTH = 15
-
-
-def get(struct: Struct, field: int, default: Any = None) -> Any:
-    """A field's value."""
-    return struct[field][1] if field in struct else default
-
-
-def put(struct: Struct, field: int, kind: int, value: Any) -> None:
-    """Set a field, keeping the fields in the order of their ids."""
-    struct[field] = (kind, value)
-    if field < max(struct):
-        ordered = sorted(struct.items())
-        struct.clear()
-        struct.update(ordered)
-
-
-@dataclass
-class Footer:
-    """The metadata of a Parquet file, and where in the file it starts."""
-
-    meta: Struct
-    start: int
-
-    @property
-    def groups(self) -> list[Struct]:
-        return get(self.meta, File.ROW_GROUPS, [])
-
-    @property
-    def fields(self) -> list[tuple[str, range, int]]:
-        """Each top-level column: its name, its leaves (column chunks) and its place among the schema elements."""
-        elements = get(self.meta, File.SCHEMA)
-        out: list[tuple[str, range, int]] = []
-        at, leaf = 1, 0
-        for _ in range(get(elements[0], Element.CHILDREN, 0)):
-            start, first = at, leaf
-            open_nodes = 1
-            while open_nodes:
-                children = get(elements[at], Element.CHILDREN, 0)
-                leaf += not children
-                open_nodes += children - 1
-                at += 1
-            out.append((get(elements[start], Element.NAME).decode(), range(first, leaf), start))
-        return out
-
-
-def read_footer(file: BinaryIO, name: str) -> Footer:
-    """Read the metadata at the end of a seekable file.
-
-    Raises
-    ------
-    InputError
-        The file is cut off.
-    DataError
-        It is no Parquet file, or an encrypted or damaged one.
-    """
-    file.seek(0, 2)
-    size = file.tell()
-    file.seek(0)
-    head = file.read(4)
-    file.seek(max(size - 8, 0))
-    tail = file.read(8)
-    if head == _ENCRYPTED or tail[4:] == _ENCRYPTED:
-        raise DataError(f"{name}: the Parquet file is encrypted; decrypt it first")
-    if head != MAGIC:
-        raise DataError(f"{name}: this is no Parquet file (it does not start with PAR1)")
-    if size < 12 or tail[4:] != MAGIC:
-        raise InputError(f"{name}: the Parquet file is cut off (its end is missing); copy or download it again")
-    length = int.from_bytes(tail[:4], "little")
-    start = size - 8 - length
-    if start < 4:
-        raise DataError(f"{name}: the Parquet file is damaged (its metadata would be longer than the file)")
-    file.seek(start)
-    try:
-        meta, _ = decode(file.read(length))
-        footer = Footer(meta, start)
-        _ = footer.fields
-    except (ValueError, IndexError, TypeError, AttributeError, UnicodeDecodeError) as error:
-        raise DataError(f"{name}: the Parquet file is damaged (its metadata cannot be read: {error})") from None
-    if any(Chunk.FILE_PATH in c for g in footer.groups for c in get(g, Group.COLUMNS)):
-        raise DataError(f"{name}: the Parquet file keeps its columns in other files; write it as one file first")
-    if File.ENCRYPTION in meta or any(Chunk.CRYPTO in c for g in footer.groups for c in get(g, Group.COLUMNS)):
-        raise DataError(f"{name}: the Parquet file is encrypted; decrypt it first")
-    return footer
-
-
-def chunk_span(chunk: Struct) -> tuple[int, int]:
-    """First and last-plus-one byte of a column chunk; (0, 0) if it has no page."""
-    meta = get(chunk, Chunk.META)
-    starts = (get(meta, Meta.DATA_PAGE), get(meta, Meta.DICTIONARY_PAGE), get(meta, Meta.INDEX_PAGE))
-    start = min((at for at in starts if at), default=0)
-    return start, start + (get(meta, Meta.COMPRESSED_SIZE) if start else 0)
 
 
 @dataclass
@@ -245,8 +91,8 @@ def splice(
     at = 0
     for cut in cuts:
         if cut.start < at or cut.end > footer.start:
-            raise DataError("the Parquet file is damaged (its parts overlap)")
-        _copy(source, sink, at, cut.start)
+            raise DataError(f"{footer.name}: the Parquet file is damaged (its parts overlap)")
+        _copy(source, sink, at, cut.start, footer.name)
         at, size = cut.end, 0
         if cut.group is not None:
             new = new_chunk(cut.group)
@@ -254,7 +100,7 @@ def splice(
             size = sink.write(new.data)
         ends.append(cut.end)
         gains.append(gains[-1] + size - (cut.end - cut.start))
-    _copy(source, sink, at, footer.start)
+    _copy(source, sink, at, footer.start, footer.name)
     end = footer.start + gains[-1]
 
     def move(offset: int) -> int:
@@ -299,7 +145,7 @@ def _cuts(
             if offset_index:
                 cuts.append(_Cut(offset_index, offset_index + get(chunk, Chunk.OFFSET_INDEX_LENGTH)))
                 if not goes:
-                    indexes.append((chunk, _read_struct(source, cuts[-1])))
+                    indexes.append((chunk, _read_index(source, cuts[-1], footer.name)))
             if not goes:
                 continue
             cuts.append(_Cut(*chunk_span(chunk), g))
@@ -312,20 +158,20 @@ def _cuts(
     return sorted(cuts, key=lambda cut: (cut.start, cut.end)), indexes
 
 
-def _read_struct(source: BinaryIO, cut: _Cut) -> Struct:
+def _read_index(source: BinaryIO, cut: _Cut, name: str) -> Struct:
     source.seek(cut.start)
     try:
         return decode(source.read(cut.end - cut.start))[0]
     except ValueError as error:
-        raise DataError(f"the Parquet file is damaged (its page index cannot be read: {error})") from None
+        raise DataError(f"{name}: the Parquet file is damaged (its page index cannot be read: {error})") from None
 
 
-def _copy(source: BinaryIO, sink: IO[bytes], start: int, end: int) -> None:
+def _copy(source: BinaryIO, sink: IO[bytes], start: int, end: int, name: str) -> None:
     source.seek(start)
     while start < end:
         data = source.read(min(_COPY, end - start))
         if not data:
-            raise InputError("the Parquet file became shorter while it was read")
+            raise InputError(f"{name}: the Parquet file became shorter while it was read")
         sink.write(data)
         start += len(data)
 
@@ -369,19 +215,3 @@ def _drop_indexes(chunk: Struct) -> None:
         chunk.pop(field, None)
     for field in (Meta.BLOOM, Meta.BLOOM_LENGTH):
         get(chunk, Chunk.META).pop(field, None)
-
-
-def key_values(footer: Footer) -> dict[bytes, Struct]:
-    """The file's own key-value metadata: key to its entry (field 2 is the value)."""
-    return {get(entry, 1): entry for entry in get(footer.meta, File.KEY_VALUES, [])}
-
-
-def add_columns(footer: Footer, elements: Iterable[Struct]) -> None:
-    """Add top-level columns without children to the schema."""
-    schema = get(footer.meta, File.SCHEMA)
-    for element in elements:
-        schema.append(element)
-        put(schema[0], Element.CHILDREN, I32, get(schema[0], Element.CHILDREN, 0) + 1)
-        orders = get(footer.meta, File.COLUMN_ORDERS)
-        if orders is not None:
-            orders.append({1: (STRUCT, {})})  # TypeDefinedOrder
