@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import datetime as dt
 import decimal
 import io
@@ -14,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vsacli.errors import DataError, InputError, UsageError
+from vsacli.errors import DataError, InputError, UsageError, VsaError
 from vsacli.tables.parquetfile import ParquetTable
 from vsacli.tables.parquetmeta import chunk_span, get, read_footer
 from vsacli.tables.table import ExtraColumn
@@ -432,6 +433,47 @@ def test_what_is_no_parquet_file_gets_one_line(case, tmp_path) -> None:
             ParquetTable(source, "in.parquet")
         assert str(caught.value).startswith("in.parquet: ")
         assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("plaintext_footer", [True, False])
+def test_encrypted_columns_are_refused(plaintext_footer: bool) -> None:
+    encryption = pytest.importorskip("pyarrow.parquet.encryption")
+
+    class Keys(encryption.KmsClient):
+        def wrap_key(self, key_bytes, _):
+            return base64.b64encode(key_bytes)
+
+        def unwrap_key(self, wrapped_key, _):
+            return base64.b64decode(wrapped_key)
+
+    config = encryption.EncryptionConfiguration(
+        footer_key="f", column_keys={"c": ["label"]}, plaintext_footer=plaintext_footer
+    )
+    factory = encryption.CryptoFactory(lambda _: Keys())
+    properties = factory.file_encryption_properties(encryption.KmsConnectionConfig(), config)
+    sink = io.BytesIO()
+    schema = pa.schema([("label", pa.string())])
+    with pq.ParquetWriter(sink, schema, encryption_properties=properties) as writer:
+        writer.write_table(pa.table({"label": ["a", None]}))
+    with pytest.raises(DataError, match="encrypted"):
+        ParquetTable(sink.getvalue())
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_spoiled_bytes_end_in_our_errors_only(data: st.DataObject) -> None:
+    spoiled = bytearray(parquet(wide_table(), row_group_size=5, write_page_index=True))
+    footer = int.from_bytes(spoiled[-8:-4], "little")
+    start = len(spoiled) - 8 - footer if data.draw(st.booleans(), "footer only") else 0
+    for at in data.draw(st.lists(st.integers(start, len(spoiled) - 5), min_size=1, max_size=4), "where"):
+        spoiled[at] = data.draw(st.integers(0, 255), "byte")
+    try:
+        table = ParquetTable(spoiled, "in.parquet")
+        j = table.find("label")
+        table.column(j)
+        table.write(io.BytesIO(), j, np.array([2]), pa.array(["hard"]))
+    except VsaError as error:
+        assert "\n" not in str(error)
 
 
 def test_damaged_data_name_the_column() -> None:

@@ -167,7 +167,7 @@ class ParquetTable:
         try:
             source = self._source if isinstance(self._source, str) else pa.BufferReader(self._source)
             return pq.ParquetFile(source, read_dictionary=dictionaries)
-        except (pa.ArrowException, OSError) as error:
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise DataError(f"{self.name}: the Parquet file is damaged ({_first_line(error)})") from None
 
     def _read(self, read: Callable[[Any], pa.Table], j: int, dictionaries: list[str] | None = None) -> pa.ChunkedArray:
@@ -175,7 +175,7 @@ class ParquetTable:
 
         try:
             return read(self._arrow_file(dictionaries)).column(0)
-        except (pa.ArrowException, OSError) as error:
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise DataError(
                 f"{self.name}: the data of column {self.columns[j]!r} are damaged ({_first_line(error)})"
             ) from None

@@ -61,7 +61,6 @@ class Chunk(IntEnum):
     OFFSET_INDEX_LENGTH = 5
     COLUMN_INDEX = 6
     COLUMN_INDEX_LENGTH = 7
-    CRYPTO = 8
 
 
 class Meta(IntEnum):
@@ -151,15 +150,47 @@ def read_footer(file: BinaryIO, name: str) -> Footer:
     file.seek(start)
     try:
         meta, _ = decode(file.read(length))
+        if File.ENCRYPTION in meta:
+            raise DataError(f"{name}: the Parquet file is encrypted; decrypt it first")
         footer = Footer(meta, start, name)
-        _ = footer.fields
-    except (ValueError, IndexError, TypeError, AttributeError, UnicodeDecodeError) as error:
+        _check(footer)
+    except DataError:
+        raise
+    except (ValueError, IndexError, TypeError, AttributeError) as error:
         raise DataError(f"{name}: the Parquet file is damaged (its metadata cannot be read: {error})") from None
     if any(Chunk.FILE_PATH in c for g in footer.groups for c in get(g, Group.COLUMNS)):
         raise DataError(f"{name}: the Parquet file keeps its columns in other files; write it as one file first")
-    if File.ENCRYPTION in meta or any(Chunk.CRYPTO in c for g in footer.groups for c in get(g, Group.COLUMNS)):
-        raise DataError(f"{name}: the Parquet file is encrypted; decrypt it first")
     return footer
+
+
+def _check(footer: Footer) -> None:
+    """Raise one of Python's errors if the metadata are not built as their users expect."""
+    n_leaves = sum(len(leaves) for _, leaves, _ in footer.fields)
+    for group in footer.groups:
+        chunks = get(group, Group.COLUMNS)
+        if len(chunks) != n_leaves:
+            raise ValueError("a column is missing in a row group")
+        for chunk in chunks:
+            meta = get(chunk, Chunk.META, {})
+            numbers = [
+                *(get(chunk, field, 0) for field in Chunk if field not in (Chunk.FILE_PATH, Chunk.META)),
+                *(get(meta, field, 0) for field in Meta if field not in (Meta.KEY_VALUES, Meta.ENCODING_STATS)),
+                *(get(group, field, 0) for field in Group if field not in (Group.COLUMNS, Group.SORTING)),
+            ]
+            if not all(type(number) is int and number >= 0 for number in numbers):
+                raise ValueError("a place or size is no number")
+            parts = [
+                chunk_span(chunk),
+                _span(chunk, Chunk.OFFSET_INDEX, Chunk.OFFSET_INDEX_LENGTH),
+                _span(chunk, Chunk.COLUMN_INDEX, Chunk.COLUMN_INDEX_LENGTH),
+                _span(meta, Meta.BLOOM, Meta.BLOOM_LENGTH),
+            ]
+            if any(end > footer.start for _, end in parts):
+                raise ValueError("a part would lie beyond the end")
+
+
+def _span(struct: Struct, start: int, length: int) -> tuple[int, int]:
+    return get(struct, start, 0), get(struct, start, 0) + get(struct, length, 0)
 
 
 def chunk_span(chunk: Struct) -> tuple[int, int]:

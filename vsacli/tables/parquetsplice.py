@@ -161,9 +161,12 @@ def _cuts(
 def _read_index(source: BinaryIO, cut: _Cut, name: str) -> Struct:
     source.seek(cut.start)
     try:
-        return decode(source.read(cut.end - cut.start))[0]
-    except ValueError as error:
+        index, _ = decode(source.read(cut.end - cut.start))
+        if not all(type(get(page, 1)) is int for page in get(index, 1)):
+            raise ValueError("a place is no number")
+    except (ValueError, TypeError) as error:
         raise DataError(f"{name}: the Parquet file is damaged (its page index cannot be read: {error})") from None
+    return index
 
 
 def _copy(source: BinaryIO, sink: IO[bytes], start: int, end: int, name: str) -> None:
