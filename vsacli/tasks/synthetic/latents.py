@@ -57,24 +57,28 @@ class Latents:
     labels: Tensor | None = None
 
 
-def choose_attributes(draws: Draws, latents: Latents, answer: Tensor, n_attributes: int) -> Tensor:
+def choose_attributes(draws: Draws, latents: Latents, answer: Tensor, shape: TaskShape) -> Tensor:
     """Measure M columns of every task: nodes, noise, copies and combinations, in no particular order.
 
     Who makes a table collects what has to do with the question: a node's chance grows with its relevance to the answer
-    (b, N), by a factor that each task draws (none in a quarter of the tasks). A task also draws how many of its attributes are irrelevant (none in 4 of 10 tasks, up to 60 % otherwise), how many
-    repeat another one (none in 7 of 10, up to 30 %), how many add several others up (likewise), and how strong the
-    noise of measurement is (none in two of three). Where a task has fewer visible nodes than attributes, noise and copies fill
-    the rest. Random choices: seven a task, four an attribute.
+    (b, N), by a factor that each task draws (none in a fifth of the tasks). A task also draws how many attributes are
+    irrelevant (none in half of the tasks, up to 50 % otherwise), how many repeat another one (none in 7 of 10, up to
+    30 %), how many add several others up (likewise), and how strong the noise of measurement is (none in two of three).
+    Where a task has fewer visible nodes than attributes, noise and copies fill the rest. Random choices: seven a task,
+    four an attribute.
 
     Returns
     -------
     Tensor (b, N, M), standardised.
     """
     nodes, visible = latents.nodes, latents.visible
+    y = torch.nn.functional.one_hot(answer, shape.n_classes).float() if shape.n_classes else answer.unsqueeze(2)
+    if latents.labels is None or not shape.n_classes:
+        nodes = add_effects(draws, nodes, y)
     b, n_rows, n_nodes = nodes.shape
-    m = n_attributes
-    care = draws.sparse_level(b, 1, none=0.25, high=3.0)
-    rank = (draws.uniform(b, n_nodes) + care * relevance(nodes, answer)).masked_fill(~visible, -1.0)
+    m = shape.n_attributes
+    care = draws.sparse_level(b, 1, none=0.2, high=6.0)
+    rank = (draws.uniform(b, n_nodes) + care * relevance(nodes, y)).masked_fill(~visible, -1.0)
     rank, index = rank.topk(min(m, n_nodes), dim=1)
     absent = torch.nn.functional.pad(rank < 0, (0, m - index.shape[1]), value=True)
     x = pick_columns(nodes, torch.nn.functional.pad(index, (0, m - index.shape[1])))
@@ -103,10 +107,26 @@ def choose_attributes(draws: Draws, latents: Latents, answer: Tensor, n_attribut
     return standardise(pick_columns(x, draws.permutations(b, m)))
 
 
-def relevance(nodes: Tensor, answer: Tensor) -> Tensor:
-    """Largest absolute correlation (b, K) of nodes (b, N, K) with the answer (b, N): its number, or any one class."""
-    if answer.is_floating_point():
-        y = answer.unsqueeze(2)
+def add_effects(draws: Draws, nodes: Tensor, y: Tensor) -> Tensor:
+    """Let the answer act on some nodes (b, N, K), as a species does on what is measured of it.
+
+    None in half of the tasks; the others draw a strength (0.3 to 2 standard deviations, log-uniform) and the share of
+    nodes concerned. A node has a random shift for each class, or for numbers a multiple, bent in half of the nodes.
+
+    Parameters
+    ----------
+    y : Tensor (b, N, C) of 0 and 1, or (b, N, 1) of numbers
+    """
+    b, _, k = nodes.shape
+    strength = draws.noise_level(b, 1, 1, none=0.5, low=0.3, high=2.0)
+    size = strength * draws.chance(b, 1, k, p=draws.uniform(b, 1, 1)) * draws.normal(b, 1, k)
+    if y.shape[2] > 1:
+        effect = torch.bmm(y, draws.normal(b, y.shape[2], k))
     else:
-        y = torch.nn.functional.one_hot(answer).to(nodes.dtype)
+        effect = torch.where(draws.chance(b, 1, k, p=0.5), y, (2 * y + draws.normal(b, 1, k)).tanh())
+    return standardise(nodes + size * effect)
+
+
+def relevance(nodes: Tensor, y: Tensor) -> Tensor:
+    """Largest absolute correlation (b, K) of nodes (b, N, K) with a column of the answer (b, N, C or 1)."""
     return torch.bmm(standardise(nodes).transpose(1, 2), standardise(y)).abs().amax(2) / nodes.shape[1]

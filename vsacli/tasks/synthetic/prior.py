@@ -109,7 +109,7 @@ def sample_prior(
         shape = TaskShape(count, n_rows, n_attributes, n_classes, min_per_class)
         latents = FAMILIES[name][1](draws, shape)
         y = make_classes(draws, latents, shape) if n_classes else make_numbers(draws, latents)
-        parts.append((choose_attributes(draws, latents, y, n_attributes), y))
+        parts.append((choose_attributes(draws, latents, y, shape), y))
 
     back = family.argsort(stable=True).argsort()  # the parts lie family by family
     x, observed = observe(draws, torch.cat([x for x, _ in parts])[back])

@@ -31,10 +31,11 @@ class NodeFunctions(Protocol):
 def sample_scm(draws: Draws, shape: TaskShape, node_functions: NodeFunctions) -> Latents:
     """Latents of b random causal models whose layers are computed by `node_functions`.
 
-    Every task draws its depth (1 to 5 layers after the roots), width (log-uniform), noise of the nodes, the target's
-    layer (the last one in half of the tasks), and which nodes may be seen: all of them (half of the tasks), the roots
-    only (a quarter), or each layer with probability one half. Random choices: six a task, one noise scale a node,
-    besides those of the functions.
+    Every task draws its depth (1 to 5 layers after the roots, shallow ones more often), width (log-uniform), noise of
+    the nodes (none in 40 % of the tasks, else 0.01 to 0.4), the target's layer (the last one in half of the tasks), and
+    which nodes may be seen: all of them (30 %), the roots only (20 %), each layer with probability one half (10 %), or
+    the target's own layer and its neighbours (40 %). Random choices: seven a task, one noise scale a node, besides
+    those of the functions.
     """
     b, n = shape.n_tasks, shape.n_rows
     narrowest = shape.n_scores + 1
@@ -42,7 +43,7 @@ def sample_scm(draws: Draws, shape: TaskShape, node_functions: NodeFunctions) ->
     width = draws.log_uniform(b, 1, low=narrowest, high=widest + 1).long()
     depth = 1 + draws.choice(DEPTH_WEIGHTS, b, 1)
     exists = torch.arange(widest, device=draws.device) < width
-    noise = draws.noise_level(b, 1, 1, none=0.35, low=0.01, high=0.5)
+    noise = draws.noise_level(b, 1, 1, none=0.4, low=0.01, high=0.4)
 
     layers = [draws.columns(b, n, widest)]
     for _ in range(MAX_DEPTH):

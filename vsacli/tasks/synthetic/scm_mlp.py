@@ -15,7 +15,7 @@ N_ACTIVATIONS = 9
 def sample_mlp_scm(draws: Draws, shape: TaskShape) -> Latents:
     """Latents of structural causal models whose nodes are perceptron units.
 
-    Besides what `sample_scm` draws: per task the gain of the weights (0.5 to 4, log-uniform: from nearly linear to
+    Besides what `sample_scm` draws: per task the gain of the weights (0.3 to 2.5, log-uniform: from nearly linear to
     strongly bent), the share of weights kept (20 to 100 %) and whether all nodes share one activation (4 of 10 tasks);
     per node the activation, a bias, and H weights.
     """

@@ -17,7 +17,7 @@ def sample_smooth(draws: Draws, shape: TaskShape) -> Latents:
 
     An output is a linear function, or a sum of 64 random cosines (Rahimi & Recht's features of the RBF kernel, hence a
     Gaussian process draw), or both. Per task: the share of the linear part (all in 35 % of the tasks), the length scale
-    (0.5 to 5, log-uniform), how many inputs matter, and how correlated inputs are. Per output: its weights.
+    (0.7 to 7, log-uniform), how many inputs matter, and how correlated inputs are. Per output: its weights.
     """
     b, n, s = shape.n_tasks, shape.n_rows, shape.n_scores
     d = max(2, min(16, shape.n_attributes))
@@ -30,7 +30,7 @@ def sample_smooth(draws: Draws, shape: TaskShape) -> Latents:
     slopes = draws.normal(b, d, s) * matters
     linear = standardise(nodes @ slopes)
     relevance = draws.log_uniform(b, d, 1, low=0.3, high=1.5) * matters
-    length = draws.log_uniform(b, 1, 1, low=0.5, high=5.0) * matters.sum(1, keepdim=True).sqrt()
+    length = draws.log_uniform(b, 1, 1, low=0.7, high=7.0) * matters.sum(1, keepdim=True).sqrt()
     waves = draws.normal(b, d, N_FEATURES) * relevance / length
     features = (nodes @ waves * 2 + draws.uniform(b, 1, N_FEATURES, high=2 * math.pi)).cos()
     bent = standardise(features @ draws.normal(b, N_FEATURES, s))

@@ -15,19 +15,19 @@ SINKHORN_STEPS = 4
 def make_classes(draws: Draws, latents: Latents, shape: TaskShape) -> Tensor:
     """Labels (b, N) long in 0…C-1; every class occurs at least `min_per_class` times.
 
-    Families that draw labels keep them. Otherwise a task is, with equal chance: *ordered* (one score cut at random
-    quantiles), *hashed* (cut into up to three times as many bins, whose classes are random), or *competing* (one score
-    a class, the largest wins, with a handicap that brings about the class proportions). Scores carry noise (none in
-    30 % of the tasks, else 0.03 to 1.5 of their standard deviation); in one task of four a random share of rows (up to
-    30 %) exchange their labels. Class numbers are then permuted.
+    Families that draw labels keep them. Otherwise a task is *ordered* (45 %: one score cut at random quantiles), *hashed*
+    (10 %: cut into up to twice as many bins, whose classes are random), or *competing* (45 %: one score a class, the
+    largest wins, with a handicap that brings about the class proportions). Scores carry noise (none in 60 % of the
+    tasks, else 0.02 to 0.5 of their standard deviation); in 15 % of the tasks a random share of rows (up to 20 %)
+    exchange their labels. Class numbers are then permuted. Random choices: six a task, one share a bin or class.
     """
     b, n, c = shape.n_tasks, shape.n_rows, shape.n_classes
     if latents.labels is not None:
         labels = latents.labels
     else:
-        noise = draws.noise_level(b, 1, 1, none=0.5, low=0.02, high=0.7)
+        noise = draws.noise_level(b, 1, 1, none=0.6, low=0.02, high=0.5)
         scores = standardise(latents.scores) + noise * draws.normal(b, n, shape.n_scores)
-        kind = draws.choice((0.4, 0.2, 0.4), b, 1)
+        kind = draws.choice((0.45, 0.1, 0.45), b, 1)
         # Nodes of trees have few values: the next score decides among rows where the first is equal.
         one_dimensional = cut_into_bins(draws, scores[..., 0] + 1e-3 * scores[..., 1], shape, hashed=kind == 1)
         labels = torch.where(kind == 2, compete(draws, scores, shape), one_dimensional)
@@ -106,9 +106,9 @@ def exchange(draws: Draws, values: Tensor, share: Tensor) -> Tensor:
 def make_numbers(draws: Draws, latents: Latents) -> Tensor:
     """Regression targets (b, N), standardised over rows and softly bounded.
 
-    The score gets noise (none in 30 % of the tasks, else 0.03 to 1.5 standard deviations) and a shape: as it is (half
+    The score gets noise (none in half of the tasks, else 0.02 to 0.7 standard deviations) and a shape: as it is (half
     of the tasks), skewed (exponential), heavy-tailed (hyperbolic sine), whole numbers (counts), or piled up at zero. In
-    half of the tasks noise comes after the shape, as an error of measurement.
+    half of the tasks noise comes after the shape, as an error of measurement. Random choices: six a task.
     """
     score = standardise(latents.scores[..., :1]).squeeze(2)
     b, n = score.shape
