@@ -40,7 +40,9 @@ class MVSA(nn.Module):
         super().__init__()
         self.heads = heads
         self.head_width = head_width
-        self.qkv = nn.Linear(width_in, 3 * heads * head_width, bias=False)
+        self.query = nn.Linear(width_in, heads * head_width, bias=False)
+        self.key = nn.Linear(width_in, heads * head_width, bias=False)
+        self.value = nn.Linear(width_in, heads * head_width, bias=False)
         self.out = nn.Linear(heads * head_width, width_out, bias=False)
 
     def forward(self, z: Tensor, axis: int, mask: Tensor, other_mask: Tensor) -> Tensor:
@@ -64,10 +66,12 @@ class MVSA(nn.Module):
             What it holds in padded positions is finite and has no meaning.
         """
         b, n, s, _ = z.shape
-        qkv = self.qkv(z).view(b, n, s, 3, self.heads, self.head_width)
-        # (B, N, S, 3, R, H_K) -> three of (B, R, D1, D2, H_K)
-        order = (3, 0, 4, 1, 2, 5) if axis == 1 else (3, 0, 4, 2, 1, 5)
-        q, k, v = qkv.permute(order).unbind(0)
+        # (B, N, S, R H_K) -> (B, R, D1, D2, H_K)
+        order = (0, 3, 1, 2, 4) if axis == 1 else (0, 3, 2, 1, 4)
+        q, k, v = (
+            project(z).view(b, n, s, self.heads, self.head_width).permute(order)
+            for project in (self.query, self.key, self.value)
+        )
         # Each task's own D_2; scaling and masking the queries is enough, since scores are Q K^T.
         d2 = other_mask.sum(1).clamp(min=1).to(q.dtype)
         weight = other_mask.to(q.dtype) * (d2 * self.head_width).rsqrt().unsqueeze(1)

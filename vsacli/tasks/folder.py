@@ -1,0 +1,166 @@
+"""A folder of tables as a source of tasks: CSV and Parquet files with a label column, or a manifest.
+
+Without a manifest, every ``*.csv``, ``*.tsv``, ``*.csv.gz`` and ``*.parquet`` file below the folder
+that has the target column is a task. With a ``manifest.csv``, each of its rows is one: ``task_id``
+and ``kind`` name the file (``KIND/TASK_ID.parquet`` or ``.csv``), and where given, ``family``,
+``split`` (train, valid, test) and ``target_rule`` (tables whose target was chosen by a rule weigh half).
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from vsacli.errors import InputError, VsaError
+from vsacli.tables.attributes import AttributeEncoder
+from vsacli.tables.table import read_table
+from vsacli.tables.target import read_target
+from vsacli.tasks.episode import TaskKind
+from vsacli.tasks.store import EncodedTable, TableStore
+
+SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
+LEAST_ROWS = 20
+Progress = Callable[[int, int, str], None]
+
+
+def read_folder_tables(
+    folder: Path, *, target: str = "target", seed: int = 0, progress: Progress | None = None
+) -> TableStore:
+    """Encode every table of a folder.
+
+    Parameters
+    ----------
+    folder : Path
+    target : str
+        The label column, where there is no manifest or the manifest does not say.
+    seed : int
+        Of the split of tables without a manifest's (70 / 10 / 20 by table, as in the paper).
+    progress : callable, optional
+        Called with (done, all, name).
+
+    Returns
+    -------
+    TableStore
+        With the tables that cannot be used under ``skipped``, each with the reason.
+
+    Raises
+    ------
+    InputError
+        If the folder is absent or holds no table at all.
+    """
+    if not folder.is_dir():
+        raise InputError(f"{folder}: no such folder; give one that holds CSV or Parquet tables")
+    entries = _manifest(folder) if (folder / "manifest.csv").is_file() else _files(folder, seed)
+    if not entries:
+        raise InputError(f"{folder}: no table found (looked for {', '.join(SUFFIXES)} files and manifest.csv)")
+    store = TableStore([])
+    for i, entry in enumerate(entries):
+        if progress is not None:
+            progress(i, len(entries), entry["name"])
+        try:
+            store.tables.append(_encode(entry, target))
+        except VsaError as e:
+            store.skipped.append((entry["name"], str(e)))
+    return store
+
+
+def cached_folder(
+    folder: Path, cache: Path, *, target: str = "target", seed: int = 0, progress: Progress | None = None
+) -> TableStore:
+    """:func:`read_folder_tables`, remembered in ``cache`` until a file of the folder changes."""
+    digest = hashlib.sha256(f"3 {target} {seed}".encode())
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            stat = path.stat()
+            digest.update(f"{path.relative_to(folder)} {stat.st_size} {stat.st_mtime_ns}\n".encode())
+    path = cache / f"tables-{digest.hexdigest()[:16]}.npz"
+    if path.is_file():
+        try:
+            return TableStore.load(path)
+        except InputError:
+            path.unlink(missing_ok=True)
+    store = read_folder_tables(folder, target=target, seed=seed, progress=progress)
+    cache.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_name(path.stem + ".new.npz")
+    store.save(fresh)
+    fresh.replace(path)
+    return store
+
+
+def _manifest(folder: Path) -> list[dict[str, str]]:
+    try:
+        with (folder / "manifest.csv").open(newline="", encoding="utf-8") as f:
+            rows = list(csv.DictReader(f))
+    except (OSError, UnicodeDecodeError, csv.Error) as e:
+        raise InputError(f"{folder / 'manifest.csv'}: cannot be read ({e})") from e
+    entries = []
+    for number, row in enumerate(rows, 2):
+        if not row.get("task_id"):
+            raise InputError(f"{folder / 'manifest.csv'}, line {number}: no task_id")
+        places = [folder / (row.get("kind") or ""), folder]
+        found = [p / (row["task_id"] + s) for p in places for s in SUFFIXES if (p / (row["task_id"] + s)).is_file()]
+        entries.append(
+            {
+                "name": row["task_id"],
+                "path": str(found[0]) if found else str(places[0] / row["task_id"]),
+                "kind": row.get("kind") or "auto",
+                "family": row.get("family") or row["task_id"],
+                "split": row.get("split") or "train",
+                "rule": row.get("target_rule") or "",
+            }
+        )
+    return entries
+
+
+def _files(folder: Path, seed: int) -> list[dict[str, str]]:
+    paths = sorted(p for p in folder.rglob("*") if p.name.lower().endswith(SUFFIXES) and p.is_file())
+    order = np.random.default_rng(seed).permutation(len(paths))
+    share = np.empty(len(paths))
+    share[order] = (np.arange(len(paths)) + 0.5) / max(1, len(paths))
+    entries = []
+    for path, s in zip(paths, share, strict=True):
+        name = str(path.relative_to(folder))
+        split = "train" if s < 0.7 else "valid" if s < 0.8 else "test"
+        entries.append(
+            {"name": name, "path": str(path), "kind": "auto", "family": name, "split": split, "rule": ""}
+        )
+    return entries
+
+
+def _encode(entry: dict[str, str], target: str) -> EncodedTable:
+    table = read_table(entry["path"])
+    at = table.find(target)
+    # No token of a prepared table stands for a missing label but the empty cell.
+    labels = read_target(table.column(at), task=entry["kind"], decimal=table.decimal, name=target)
+    columns = [(f"{j} {name}", table.column(j)) for j, name in enumerate(table.columns) if j != at]
+    encoder = AttributeEncoder()
+    x = encoder.fit_transform(columns, decimal=table.decimal)
+    counts = list(encoder.used.values())
+    kind: TaskKind = "classification" if labels.kind == "classification" else "regression"
+    y = labels.codes.astype(np.int64) if kind == "classification" else labels.numbers.astype(np.float32)
+    known = int((~labels.missing).sum())
+    if x.shape[1] == 0:
+        raise InputError("no usable attribute")
+    if known < LEAST_ROWS:
+        raise InputError(f"{known} labeled rows are too few")
+    n_classes = len(labels.classes) if kind == "classification" else 1
+    if kind == "classification" and n_classes < 2:
+        raise InputError("one class only")
+    if kind == "regression" and not np.nanstd(y.astype(np.float64)) > 0:
+        raise InputError("all targets are equal")
+    return EncodedTable(
+        name=entry["name"],
+        family=entry["family"],
+        kind=kind,
+        x=x,
+        column=np.repeat(np.arange(len(counts)), counts).astype(np.int32),
+        y=y,
+        n_classes=n_classes,
+        split=entry["split"],
+        weight=0.5 if entry["rule"] == "auto" else 1.0,
+        tags=(entry["rule"],) if entry["rule"] else (),
+    )
