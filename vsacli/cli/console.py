@@ -29,7 +29,7 @@ def say(text: str) -> None:
 
 def on_terminal() -> bool:
     """Whether stderr is a terminal that a layout can be drawn on."""
-    return sys.stderr is not None and sys.stderr.isatty()
+    return sys.stderr is not None and not sys.stderr.closed and sys.stderr.isatty()
 
 
 def show_facts(title: str, facts: Sequence[Fact], quiet: bool = False) -> None:
