@@ -5,7 +5,8 @@ by a first line `sep=;`, as Excel writes; else the one of tab, semicolon, comma 
 every row has as many cells as the header, the most cells if there are several. A header without
 any of the four is a table of one column.
 
-Quoting: double quotes, unless the table fits only if they are plain text.
+Quoting: double quotes, unless the table fits only if they are plain text (or fits as well, and a quoted
+cell over several lines has text after its closing quote, so that it is more likely none).
 
 The decimal mark: a comma, if the file is not separated by commas and more columns have numbers
 that can only be read so (`1,5`, `0,250`, `1.234,5`) than have numbers that can only be read with a
@@ -161,9 +162,10 @@ def _header_size(data: Bytes, start: int, dialect: Dialect) -> int:
 
 def _best(data: Bytes, start: int, name: str, candidates: list[int], free: bool) -> tuple[Dialect, SpanIndex]:
     """Return the dialect with most columns under which all rows fit; DataError by the one that got farthest."""
-    quotes = contains(data, QUOTE)
     farthest: tuple[int, Dialect, Misfit] | None = None
-    for quoting in (True, False) if quotes else (True,):
+
+    def fit(quoting: bool) -> tuple[Dialect, SpanIndex] | None:
+        nonlocal farthest
         best: tuple[Dialect, SpanIndex] | None = None
         for mark in candidates:
             dialect = Dialect(mark, quoting)
@@ -177,8 +179,13 @@ def _best(data: Bytes, start: int, name: str, candidates: list[int], free: bool)
                 continue
             if best is None or index.n_columns > best[1].n_columns:
                 best = dialect, index
-        if best is not None:
-            return best
+        return best
+
+    best = fit(quoting=True)
+    if (best is None or best[1].doubtful) and contains(data, QUOTE):
+        best = fit(quoting=False) or best
+    if best is not None:
+        return best
     assert farthest is not None
     _, dialect, misfit = farthest
     raise _error(data, name, dialect, misfit, free)

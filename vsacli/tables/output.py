@@ -18,7 +18,6 @@ from vsacli.errors import OutputError, UsageError
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
-_COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 _DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/(\d+)")
 
 
@@ -44,39 +43,57 @@ def check_output(path: str | Path | None, *, inputs: Sequence[str | Path] = ()) 
     text = os.fspath(path)
     if _is_direct(text):
         return
-    if text.endswith((".zip", ".7z")):
-        raise OutputError(f"cannot write {text}: no archive can be written; use .gz, or no ending")
-    target = os.path.realpath(text)
-    folder = os.path.dirname(target)
     try:
-        for other in inputs[1:]:
-            if str(other) != "-" and os.path.exists(target) and os.path.samefile(target, other):
-                raise UsageError(f"--output {text} would replace {other}, which is an input; name another file")
-        if os.path.isdir(target) or text.endswith(("/", os.sep)):
-            raise OutputError(f"cannot write {text}: it is a folder; name a file in it")
-        if not os.path.isdir(folder):
-            at = Path(folder)
-            while not os.path.lexists(at) and at != at.parent:
-                at = at.parent
-            if not at.is_dir():
-                raise OutputError(f"cannot write {text}: {_shown(at, text)} is a file, not a directory")
-            raise OutputError(f"cannot write {text}: there is no directory {os.path.dirname(text)}; create it first")
-        if os.path.exists(target) and not os.access(target, os.W_OK):
-            raise OutputError(f"cannot write {text}: the file is read-only")
-        if not os.access(folder, os.W_OK | os.X_OK):
-            raise OutputError(f"cannot write {text}: the directory is read-only")
-    except ValueError as error:
+        problem = _problem(text, [other for other in inputs[1:] if str(other) != "-"])
+    except OSError as error:
+        raise _failed(text, error) from None
+    except UnicodeError:
+        raise OutputError(f"cannot write {text!r}: no file can be called so") from None
+    except ValueError as error:  # a NUL byte in the name
         if isinstance(error, UsageError):
             raise
         raise OutputError(f"cannot write {text!r}: {error}") from None
-    except OSError as error:
-        if isinstance(error, OutputError):
-            raise
-        raise _failed(text, error) from None
+    if problem is not None:
+        raise OutputError(f"cannot write {text or repr(text)}: {problem}")
 
 
-def _shown(part: Path, text: str) -> str:
-    """Spell a parent of the output as the user did, if it can be."""
+def _problem(text: str, other_inputs: Sequence[str | Path]) -> str | None:
+    """Say why a path cannot be written, if it cannot."""
+    if not text:
+        return "no file is named"
+    if text.endswith(".zip"):
+        return "zip archives are not written; use .gz, or no such ending"
+    target = os.path.realpath(text)
+    folder = os.path.dirname(target)
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        os.stat(target)
+        for other in other_inputs:
+            if os.path.exists(other) and os.path.samefile(target, other):
+                raise UsageError(f"--output {text} would replace {other}, which is an input; name another file")
+        if os.path.isdir(target):
+            return "it is a folder; name a file in it"
+        if not _may(target, os.W_OK):
+            return "the file is read-only"
+    if text.endswith(("/", os.sep)):
+        return "it is a folder; name a file in it"
+    if not os.path.isdir(folder):
+        at = Path(folder)
+        while not os.path.lexists(at) and at != at.parent:
+            at = at.parent
+        if not at.is_dir():
+            return f"{_shown(at)} is a file, not a directory"
+        return f"there is no directory {os.path.dirname(text)}; create it first"
+    if not _may(folder, os.W_OK | os.X_OK):
+        return "the directory is read-only"
+    return None
+
+
+def _may(path: str, mode: int) -> bool:
+    return os.access(path, mode, effective_ids=os.access in os.supports_effective_ids)
+
+
+def _shown(part: Path) -> str:
+    """Spell a path from the working directory on, if it is below."""
     with contextlib.suppress(ValueError):
         return str(part.relative_to(os.path.realpath(".")))
     return str(part)

@@ -101,7 +101,7 @@ def read_source(source: str | Path) -> Source:
         data, path = _decompress(data, compression, name), None
         if not data:
             raise DataError(f"{name} is empty once decompressed: it has no header and no rows")
-    elif data.startswith(b"PK\x03\x04"):
+    elif data.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         data, path, compression = _unzip(data, name), None, "zip"
     if data.startswith(PARQUET_MAGIC):
         return Source(name, data, path, is_parquet=True, compression=compression)

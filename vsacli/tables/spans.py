@@ -84,6 +84,8 @@ class Records:
         One past the last byte of each cell, in order.
     counts : int64[r]
         Cells of each record; a blank line counts one empty cell.
+    doubtful : bool
+        A quoted cell goes over a line end and has text after its closing quote: perhaps the quotes are none.
     """
 
     start: int
@@ -91,6 +93,7 @@ class Records:
     starts: Positions
     ends: Positions
     counts: Positions
+    doubtful: bool = False
 
 
 def scan(data: Bytes, start: int, dialect: Dialect, window: int = WINDOW) -> Iterator[Records]:
@@ -132,6 +135,7 @@ def _scan_window(data: Bytes, start: int, stop: int, dialect: Dialect) -> Record
     if second.any():
         at, kind = at[~second], kind[~second]
 
+    doubtful = False
     is_quote = kind == QUOTE if dialect.quoting else np.zeros(kind.size, dtype=bool)
     if not is_quote.any():
         ends, is_last = at + start, kind != (dialect.delimiter if dialect.delimiter is not None else -1)
@@ -143,7 +147,7 @@ def _scan_window(data: Bytes, start: int, stop: int, dialect: Dialect) -> Record
             ends, is_last = at[outside] + start, (kind[outside] == LF) | (kind[outside] == CR)
             open_at = int(at[is_quote][-1]) + start if inside[-1] else -1
         else:
-            ends, is_last, open_at = _scan_lines(data, start, stop, at, kind, dialect)
+            ends, is_last, open_at, doubtful = _scan_lines(data, start, stop, at, kind, dialect)
 
     at_end = stop == data.size
     if at_end and open_at >= 0:
@@ -159,7 +163,7 @@ def _scan_window(data: Bytes, start: int, stop: int, dialect: Dialect) -> Record
     if not last.size:
         return None
     starts = np.concatenate(([start], after[:-1]))
-    return Records(start, tail, starts, ends[: last[-1] + 1], np.diff(last, prepend=-1))
+    return Records(start, tail, starts, ends[: last[-1] + 1], np.diff(last, prepend=-1), doubtful)
 
 
 def _after(data: Bytes, ends: Positions) -> Positions:
@@ -188,7 +192,7 @@ def _quotes_fit(data: Bytes, start: int, quotes: Positions, opens: NDArray[np.bo
 
 def _scan_lines(
     data: Bytes, start: int, stop: int, at: Positions, kind: Bytes, dialect: Dialect
-) -> tuple[Positions, NDArray[np.bool_], int]:
+) -> tuple[Positions, NDArray[np.bool_], int, bool]:
     """Find the separators of a window with misplaced quotes, line by line.
 
     A line whose own quotes all fit, and one in which no quote could open a cell, is settled
@@ -203,6 +207,8 @@ def _scan_lines(
         Whether it ends a record.
     open_at : int
         Position of a quote that is never closed, else -1.
+    doubtful : bool
+        As in `Records`.
     """
     is_quote, is_eol = kind == QUOTE, (kind == LF) | (kind == CR)
     eols = at[is_eol] + start
@@ -223,19 +229,20 @@ def _scan_lines(
     total = np.bincount(q_line, minlength=n_lines)
     misplaced = np.bincount(q_line, weights=~fit, minlength=n_lines) > 0
     may_open = np.bincount(q_line, weights=at_cell_start, minlength=n_lines) > 0
-    doubtful = (misplaced | (total % 2 == 1)) & may_open
+    unsettled = (misplaced | (total % 2 == 1)) & may_open
     literal = (total > 0) & ~may_open
 
     keep = ~is_quote & (~inside | literal[line])
     found_at, found_last = [], []
-    done, open_at = start, -1
-    for number in np.flatnonzero(doubtful):
+    done, open_at, doubtful = start, -1, False
+    for number in np.flatnonzero(unsettled):
         begin = int(line_starts[number])
         if begin < done:  # it lies inside a record that began on an earlier line
             continue
         if begin >= stop:
             break
-        cells, done, open_at = _read_record(data, begin, dialect)
+        cells, done, open_at, odd = _read_record(data, begin, dialect)
+        doubtful |= odd
         keep[np.searchsorted(at, begin - start) : np.searchsorted(at, done - start)] = False
         ended = open_at < 0 and cells[-1] < data.size
         found_at += cells if ended else cells[:-1]
@@ -245,33 +252,47 @@ def _scan_lines(
     ends = np.concatenate((at[keep] + start, np.array(found_at, dtype=np.int64)))
     is_last = np.concatenate((is_eol[keep], np.array(found_last, dtype=bool)))
     order = np.argsort(ends, kind="stable")
-    return ends[order], is_last[order], open_at
+    return ends[order], is_last[order], open_at, doubtful
 
 
 @lru_cache(maxsize=8)
 def _cell_pattern(delimiter: int | None) -> re.Pattern[bytes]:
     stop = rb"\r\n" + (b"" if delimiter is None else re.escape(bytes([delimiter])))
     rest = rb"[^" + stop + rb"]*+"
-    return re.compile(rb'"(?:[^"]++|"")*+(?:"' + rest + rb'|(?P<unclosed>\Z))|(?!")' + rest)
+    return re.compile(rb'"(?P<inner>(?:[^"]++|"")*+)(?:"(?P<behind>' + rest + rb')|(?P<open>\Z))|(?!")' + rest)
 
 
-def _read_record(data: Bytes, start: int, dialect: Dialect) -> tuple[list[int], int, int]:
-    """Read one record exactly; return the ends of its cells, the start of the next, an unclosed quote or -1."""
+def _read_record(data: Bytes, start: int, dialect: Dialect) -> tuple[list[int], int, int, bool]:
+    """Read one record exactly.
+
+    Returns
+    -------
+    ends : list of int
+        The ends of its cells.
+    after : int
+        Where the next one starts.
+    open_at : int
+        Position of a quote that is never closed, else -1.
+    doubtful : bool
+        As in `Records`.
+    """
     text, cell = data.data, _cell_pattern(dialect.delimiter)
-    at, ends = start, []
+    at, ends, doubtful = start, [], False
     while True:
         match = cell.match(text, at)
         assert match is not None  # the empty cell matches
         end = match.end()
         ends.append(end)
-        if match.lastgroup == "unclosed":
-            return ends, data.size, at
+        if match["open"] is not None:
+            return ends, data.size, at, doubtful
+        if match["behind"]:
+            doubtful |= b"\n" in match["inner"] or b"\r" in match["inner"]
         if end == data.size:
-            return ends, end, -1
+            return ends, end, -1, doubtful
         if data[end] == dialect.delimiter:
             at = end + 1
             continue
-        return ends, int(_after(data, np.array([end]))[0]), -1
+        return ends, int(_after(data, np.array([end]))[0]), -1, doubtful
 
 
 @dataclass(frozen=True)
@@ -320,6 +341,8 @@ class SpanIndex:
         The data rows. Their byte ranges follow each other from `header_stop` to the file's end.
     trailing : bool
         Every data row (and not the header) ends with one more delimiter.
+    doubtful : bool
+        As in `Records`.
     """
 
     header_start: int = 0
@@ -327,6 +350,7 @@ class SpanIndex:
     header_ends: Positions = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     blocks: list[Block] = field(default_factory=list)
     trailing: bool = False
+    doubtful: bool = False
 
     @property
     def n_columns(self) -> int:
@@ -359,6 +383,7 @@ def index_table(data: Bytes, start: int, dialect: Dialect, window: int = WINDOW)
     width = 0  # cells of a data row, once the first one was seen
     for records in scan(data, start, dialect, window):
         starts, counts = records.starts, records.counts
+        index.doubtful |= records.doubtful
         last = np.cumsum(counts)
         kept = ~_blank(data, records, last, one_column=index.n_columns == 1)
         begin = records.start

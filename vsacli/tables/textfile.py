@@ -138,6 +138,8 @@ class TextTable:
         if values.null_count:
             rows, values = rows[pc.is_valid(values).to_numpy(zero_copy_only=False)], values.drop_null()
         spelled = self._spell(values, always=self._keeps_quotes(target, rows))
+        if len(self.columns) == 1 and not extra and self._dialect.quoting:  # a blank line would be no row
+            spelled = pc.if_else(pc.equal(spelled, ""), '""', spelled)
         always = bool(extra) and self._quotes_everything()
         header = self._header(extra)
         output = _Output(sink, self._encoding, self.name)
@@ -159,18 +161,13 @@ class TextTable:
 
     def _spell(self, values: pa.Array, always: bool) -> pa.Array:
         """Spell values as cells of this file."""
-        import pyarrow.compute as pc
-
         try:
-            spelled = cells.quoted(values, Dialect(self._added, self._dialect.quoting), always)
+            return cells.quoted(values, Dialect(self._added, self._dialect.quoting), always)
         except ValueError as error:
             raise DataError(
                 f"{self.name}: {error.args[0]!r} cannot be written, it has a delimiter or line end and the file "
                 f"quotes no cells"
             ) from None
-        if len(self.columns) == 1 and self._dialect.quoting:  # a blank line would be no row
-            spelled = pc.if_else(pc.equal(spelled, ""), '""', spelled)
-        return spelled
 
     def _keeps_quotes(self, target: int, rows: NDArray[np.int64]) -> bool:
         """Say whether the cells of a column that stay (or, if none has text, all) are quoted, each of them."""
