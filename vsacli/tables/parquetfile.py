@@ -72,9 +72,25 @@ class ParquetTable:
         return f"row {row + 1}"
 
     def column(self, j: int) -> pa.Array:
-        """All cells of a column, in its own type."""
+        """All cells of a column, in its own type.
+
+        Raises
+        ------
+        DataError
+            Its data are damaged, or text that is not UTF-8.
+        """
+        import pyarrow as pa
+
         _, leaves, _ = self._fields[j]
-        return _one_array(self._read(lambda file: file.reader.read_all(column_indices=list(leaves)), j))
+        column = _one_array(self._read(lambda file: file.reader.read_all(column_indices=list(leaves)), j))
+        try:
+            column.validate(full=True)
+        except pa.ArrowInvalid as error:
+            raise DataError(
+                f"{self.name}: column {self.columns[j]!r} holds what its type does not allow ({_first_line(error)}); "
+                f"if it is no text in UTF-8, store it as binary"
+            ) from None
+        return column
 
     def write(
         self,
