@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,9 +19,11 @@ from vsacli.tables.encoders import (
     NumberEncoder,
     as_text,
     is_text,
+    joined,
     unite_spellings,
+    word_rows,
 )
-from vsacli.tables.numbers import NumberStyle, plain_numbers, read_numbers, to_float64
+from vsacli.tables.numbers import NumberStyle, plain_numbers, read_numbers, set_plain_apart, to_float64
 from vsacli.tables.scaling import RobustScale
 
 NUMERIC_SHARE = 0.8
@@ -33,7 +37,7 @@ FEW_WORDS = 3
 WORD_SHARE = 0.02
 """Share of words among numbers from which they get an attribute of their own ("is not a number")."""
 
-Fitted = tuple[ColumnEncoder, np.ndarray]
+Fitted: TypeAlias = tuple[ColumnEncoder, np.ndarray]
 
 
 class LeftOut(Exception):
@@ -85,7 +89,7 @@ def fit_column(name: str, column: pa.Array, *, decimal: str, seed: int) -> Fitte
         numbers = plain_numbers(column, decimal)
         if numbers is not None:
             return _fit_numbers(name, numbers, NumberStyle(decimal), column)
-        return _fit_text(name, distinct_cells(column), decimal, seed)
+        return _fit_text(name, column, decimal, seed)
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         _refuse_constant(column)
         from vsacli.tables.dates import DateEncoder  # imports pandas and skrub
@@ -134,55 +138,64 @@ def _refuse_constant(column: pa.Array) -> None:
         raise LeftOut(f"constant: every cell is {column[0].as_py()}")
 
 
-def _fit_numbers(name: str, x: np.ndarray, style: NumberStyle, source: pa.Array) -> Fitted:
-    """Fit numbers, float64 (n,); `source` holds them as they were in the table."""
+def _fit_numbers(name: str, x: np.ndarray, style: NumberStyle, source: pa.Array | None = None) -> Fitted:
+    """Fit numbers, float64 (n,); `source` holds them as they were in the table, unless words were among them."""
     observed = x[~np.isnan(x)]
     if not len(observed):
         raise LeftOut("empty: no cell holds a value")
     if bool(np.all(observed == observed[0])):
         if len(observed) == len(x):
-            raise LeftOut(f"constant: every cell is {source[0].as_py()}")
+            raise LeftOut(f"constant: every cell is {observed[0] if source is None else source[0].as_py():.40}")
         if observed[0] == 1 and len(observed) > 1:
             return FlagEncoder(), (~np.isnan(x)).astype(np.float32)[:, None]
     encoder = NumberEncoder(style, RobustScale.fit(x))
     fitted = encoder, encoder.of_numbers(x)
-    reason = columnkinds.id_reason_of_numbers(name, x) or columnkinds.id_reason_of_long_numbers(x, source)
+    reason = columnkinds.id_reason_of_numbers(name, x)
+    if reason is None and source is not None:
+        reason = columnkinds.id_reason_of_long_numbers(x, source)
     if reason:
         raise LeftOut(reason, fitted)
     return fitted
 
 
-def _fit_text(name: str, cells: Distinct, decimal: str, seed: int) -> Fitted:
-    if not len(cells.values):
-        raise LeftOut("empty: no cell holds a value")
-    truth = columnkinds.boolean_numbers(cells.values)
-    if truth is not None and len(np.unique(truth)) == 2:
-        return BooleanEncoder(), cells.take(truth.astype(np.float32)[:, None])
-    fitted = _fit_mostly_numbers(name, cells, decimal)
+def _fit_text(name: str, column: pa.Array, decimal: str, seed: int) -> Fitted:
+    plain, rest = set_plain_apart(column, decimal)
+    truth = columnkinds.boolean_numbers(rest.values)
+    zeros_and_ones = plain[~np.isnan(plain)]
+    if truth is not None and len(truth) and bool(np.all((zeros_and_ones == 0) | (zeros_and_ones == 1))):
+        encoder = BooleanEncoder()
+        encoded = encoder.encode(column)
+        if np.nanmin(encoded) != np.nanmax(encoded):
+            return encoder, encoded
+    style, numbers = read_numbers(rest, decimal, len(zeros_and_ones))
+    if style.decimal != decimal:  # then the plain ones are read in that style too
+        rest = distinct_cells(column)
+        style, numbers = read_numbers(rest, decimal)
+    fitted = _fit_mostly_numbers(name, plain, rest, style, numbers)
     if fitted is not None:
         return fitted
-    return _fit_categories(name, cells, decimal, seed)
+    return _fit_categories(name, distinct_cells(column), decimal, seed)
 
 
-def _fit_mostly_numbers(name: str, cells: Distinct, decimal: str) -> Fitted | None:
+def _fit_mostly_numbers(
+    name: str, plain: np.ndarray, rest: Distinct, style: NumberStyle, numbers: np.ndarray
+) -> Fitted | None:
     """Fit a column of text whose cells are mostly numbers, or return None."""
-    style, numbers = read_numbers(cells, decimal)
-    is_number = ~np.isnan(numbers)
-    n_numbers = int(cells.counts[is_number].sum())
+    rows = joined(plain, rest, numbers)
+    n_numbers = int((~np.isnan(rows)).sum())
     if not n_numbers:
         return None
-    is_word = ~is_number & ~columnkinds.numeric_blanks(cells.values)
-    n_words = int(cells.counts[is_word].sum())
+    is_word = word_rows(rest, numbers)
+    n_words = int(is_word.sum())
     share = n_numbers / (n_numbers + n_words)
-    few_words = int(is_word.sum()) <= FEW_WORDS and len(np.unique(numbers[is_number])) > MAX_ONE_HOT
-    if share < NUMERIC_SHARE and not (share >= MIXED_SHARE and few_words):
-        return None
-    rows = cells.take(numbers)
-    if n_words < max(2.0, WORD_SHARE * cells.n_observed):
-        spelled = cells.values.filter(pa.array(is_number))
-        return _fit_numbers(name, rows, style, spelled)
+    if share < NUMERIC_SHARE:
+        few_words = len(np.unique(rest.codes[is_word])) <= FEW_WORDS
+        if share < MIXED_SHARE or not few_words or len(np.unique(rows[~np.isnan(rows)])) <= MAX_ONE_HOT:
+            return None
+    if n_words < max(2.0, WORD_SHARE * (n_numbers + n_words)):
+        return _fit_numbers(name, rows, style)
     encoder = NumberEncoder(style, RobustScale.fit(rows), words=True)
-    return encoder, encoder.of_cells(cells, numbers)
+    return encoder, encoder.of_numbers(rows, is_word)
 
 
 def _fit_categories(name: str, cells: Distinct, decimal: str, seed: int) -> Fitted:

@@ -73,13 +73,12 @@ class DateEncoder:
     def _fit(cls, formats: list[str], moments: pd.Series, counts: np.ndarray) -> DateEncoder:
         from skrub import DatetimeEncoder
 
-        observed = moments.dropna()
+        shown, _ = _one_per_part(moments)
         encoder = DatetimeEncoder(add_weekday=True, add_total_seconds=False, periodic_encoding="circular")
-        encoder.fit_transform(observed)
-        parts = {"month": observed.dt.month, "weekday": observed.dt.day_of_week, "hour": observed.dt.hour}
+        encoder.fit_transform(shown)
+        parts = {"month": shown.dt.month, "weekday": shown.dt.day_of_week, "hour": shown.dt.hour}
         cycles = [cycle for cycle in _CYCLES if parts[cycle].nunique() > 1]
-        scale = RobustScale.fit(np.repeat(_seconds(moments), counts))
-        return cls(formats, scale, encoder, cycles)
+        return cls(formats, RobustScale.fit(np.repeat(_seconds(moments), counts)), encoder, cycles)
 
     def encode(self, column: pa.Array) -> np.ndarray:
         if pa.types.is_temporal(column.type) and not pa.types.is_time(column.type):
@@ -93,22 +92,24 @@ class DateEncoder:
     def _of_moments(self, moments: pd.Series) -> np.ndarray:
         result = np.full((len(moments), len(self.names)), np.nan, dtype=np.float32)
         result[:, 0] = self._scale.apply(_seconds(moments))
-        observed = moments.notna().to_numpy()
-        if self._cycles and observed.any():
-            parts = self._encoder.transform(moments[observed].reset_index(drop=True))
+        shown, which = _one_per_part(moments)
+        if self._cycles and len(shown):
+            parts = self._encoder.transform(shown)
             for j, cycle in enumerate(self._cycles):
-                waves = parts[[c for c in parts.columns if f"{cycle}_circular_" in str(c)]]
-                result[observed, 1 + 2 * j : 3 + 2 * j] = waves.to_numpy(dtype=np.float32)
+                waves = parts[[c for c in parts.columns if f"{cycle}_circular_" in str(c)]].to_numpy(dtype=np.float32)
+                result[:, 1 + 2 * j : 3 + 2 * j] = np.append(waves, np.full((1, 2), np.float32("nan")), axis=0)[which]
         return result
 
 
 class ClockEncoder:
     """A column of times of day or durations such as 9:30, 21:05:10 or 9:30 pm: seconds, scaled by `RobustScale`."""
 
-    names = [""]  # noqa: RUF012
-
     def __init__(self, scale: RobustScale) -> None:
         self._scale = scale
+
+    @property
+    def names(self) -> list[str]:
+        return [""]
 
     @classmethod
     def fit(cls, cells: Distinct) -> tuple[ClockEncoder, np.ndarray] | None:
@@ -208,6 +209,16 @@ def _native_moments(column: pa.Array) -> pd.Series:
     moments = column.to_pandas()
     moments.name = "date"
     return moments
+
+
+def _one_per_part(moments: pd.Series) -> tuple[pd.Series, np.ndarray]:
+    """One moment for each (month, weekday, hour) that occurs, and which of them stands for each row, -1 for NaT."""
+    part = (moments.dt.month * 7 + moments.dt.day_of_week) * 24 + moments.dt.hour
+    observed = part.notna().to_numpy()
+    _, first, inverse = np.unique(part.to_numpy()[observed], return_index=True, return_inverse=True)
+    which = np.full(len(moments), -1, dtype=np.int64)
+    which[observed] = inverse
+    return moments[observed].iloc[first].reset_index(drop=True), which
 
 
 def _seconds(moments: pd.Series) -> np.ndarray:

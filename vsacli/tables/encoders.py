@@ -14,8 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from vsacli.tables import columnkinds
+from vsacli.tables.columnkinds import FALSE_WORDS, TRUE_WORDS
 from vsacli.tables.distinct import Distinct, distinct_cells
-from vsacli.tables.numbers import NumberStyle, parse_numbers, plain_numbers, to_float64
+from vsacli.tables.numbers import NumberStyle, parse_numbers, plain_numbers, set_plain_apart, to_float64
 from vsacli.tables.scaling import RobustScale
 
 MAX_ONE_HOT = 12
@@ -31,8 +32,10 @@ ONE_HOT_COVER = 0.9
 class ColumnEncoder(Protocol):
     """One column to its attributes."""
 
-    names: list[str]
-    """What follows the column's name in the names of its attributes."""
+    @property
+    def names(self) -> list[str]:
+        """What follows the column's name in the names of its attributes."""
+        ...
 
     def encode(self, column: pa.Array) -> np.ndarray:
         """Encode a column, length n, to float32 (n, len(names))."""
@@ -76,48 +79,57 @@ class NumberEncoder:
                 return self.of_numbers(to_float64(column))
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
                 column = as_text(column)
-        numbers = plain_numbers(column, self.style.decimal) if self.style.unit in ("", "*") else None
+        numbers = plain_numbers(column, self.style.decimal)
         if numbers is not None:
             return self.of_numbers(numbers)
-        cells = distinct_cells(column)
-        return self.of_cells(cells, parse_numbers(cells.values, self.style))
+        plain, rest = set_plain_apart(column, self.style.decimal)
+        numbers = parse_numbers(rest.values, self.style)
+        return self.of_numbers(joined(plain, rest, numbers), word_rows(rest, numbers))
 
-    def of_numbers(self, numbers: np.ndarray) -> np.ndarray:
-        """Encode float64 (n,), NaN where missing."""
+    def of_numbers(self, numbers: np.ndarray, is_word: np.ndarray | None = None) -> np.ndarray:
+        """Encode float64 (n,), NaN where no number; `is_word` (n,) marks the rows that hold a word."""
         scaled = self.scale.apply(numbers)
         if not self.words:
             return scaled[:, None]
-        return np.stack([scaled, np.where(np.isnan(scaled), np.float32("nan"), np.float32(0))], axis=1)
+        words = np.where(np.isnan(numbers), np.float32("nan"), np.float32(0))
+        if is_word is not None:
+            words[is_word] = 1.0
+        return np.stack([scaled, words], axis=1)
 
-    def of_cells(self, cells: Distinct, numbers: np.ndarray) -> np.ndarray:
-        """Encode distinct cells that were read as numbers (k,), NaN where they are words."""
-        per_value = self.of_numbers(numbers)
-        if self.words:
-            is_word = np.isnan(numbers) & ~columnkinds.numeric_blanks(cells.values)
-            per_value[is_word, 1] = 1.0
-        return cells.take(per_value)
+
+def joined(plain: np.ndarray, rest: Distinct, numbers: np.ndarray) -> np.ndarray:
+    """Put the plain numbers (n,) and those read from the other distinct cells (k,) together, float64 (n,)."""
+    return np.where(rest.codes < 0, plain, rest.take(numbers)) if len(numbers) else plain
+
+
+def word_rows(rest: Distinct, numbers: np.ndarray) -> np.ndarray:
+    """Mark the rows whose cell is neither a number nor a way to leave one out, bool (n,)."""
+    is_word = np.isnan(numbers) & ~columnkinds.numeric_blanks(rest.values)
+    return np.append(is_word, False)[rest.codes]
 
 
 @dataclass
 class BooleanEncoder:
     """A column of yes/no, true/false, t/f, on/off, 1/0 in any case: one attribute, 0 or 1."""
 
-    names = [""]  # noqa: RUF012
+    @property
+    def names(self) -> list[str]:
+        return [""]
 
     def encode(self, column: pa.Array) -> np.ndarray:
         cells = distinct_cells(as_text(column))
-        lower = cells.merged(pc.utf8_lower(cells.values))
-        known = [w in columnkinds.TRUE_WORDS or w in columnkinds.FALSE_WORDS for w in lower.values.to_pylist()]
-        truth = [w in columnkinds.TRUE_WORDS for w in lower.values.to_pylist()]
-        per_value = np.where(np.array(known, dtype=bool), np.array(truth, dtype=np.float32), np.float32("nan"))
-        return lower.take(per_value.astype(np.float32)[:, None])
+        words = [w.casefold() for w in cells.values.to_pylist()]
+        truth = [1.0 if w in TRUE_WORDS else 0.0 if w in FALSE_WORDS else np.nan for w in words]
+        return cells.take(np.array(truth, dtype=np.float32).reshape(-1, 1))
 
 
 @dataclass
 class FlagEncoder:
     """A column with one word and empty cells ("x" or nothing): 1 where the word is, 0 where the cell is empty."""
 
-    names = [""]  # noqa: RUF012
+    @property
+    def names(self) -> list[str]:
+        return [""]
 
     def encode(self, column: pa.Array) -> np.ndarray:
         cells = distinct_cells(as_text(column))

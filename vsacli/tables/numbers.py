@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vsacli.tables.distinct import Distinct
+from vsacli.tables.distinct import Distinct, distinct_cells
 
 # No Unicode classes and no counted repetition of them: RE2 would take 30 ms to compile the pattern instead of 0.5.
 _CURRENCY = (
@@ -42,6 +42,10 @@ def _pattern(decimal: str) -> str:
 
 
 _PATTERNS = {decimal: _pattern(decimal) for decimal in (".", ",")}
+_PLAIN = {
+    ".": r"^[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?$",
+    ",": r"^[-+]?(?:\d+(?:,\d*)?|,\d+)(?:[eE][-+]?\d+)?$",
+}
 _INFINITY = r"(?i)^(?P<sign>[-+]?)(?:inf|infinity|∞)$"
 
 
@@ -78,10 +82,26 @@ def plain_numbers(text: pa.Array, decimal: str) -> np.ndarray | None:
             return None  # a point may be a decimal mark or group thousands: decided over the whole column
         text = pc.replace_substring(text, ",", ".")
     try:
-        numbers = pc.if_else(pc.equal(text, ""), pa.scalar(None, text.type), text).cast(pa.float64())
+        return to_float64(pc.if_else(pc.equal(text, ""), _null(text), text).cast(pa.float64()))
     except pa.ArrowInvalid:
         return None
-    return to_float64(numbers)
+
+
+def set_plain_apart(text: pa.Array, decimal: str) -> tuple[np.ndarray, Distinct]:
+    """Read the plain numbers of a column, and collect the other cells.
+
+    In a column of a million numbers with some "?" among them, only the "?" is looked at closely.
+
+    Returns
+    -------
+    plain : ndarray of float64, shape (n,), NaN where the cell is not a plain number.
+    rest : Distinct
+        The other cells; the plain ones are missing there.
+    """
+    is_plain = pc.match_substring_regex(text, _PLAIN[decimal])
+    plain = plain_numbers(pc.if_else(is_plain, text, _null(text)), decimal)
+    assert plain is not None  # what _PLAIN matches casts
+    return plain, distinct_cells(pc.if_else(is_plain, _null(text), text))
 
 
 def to_float64(numbers: pa.Array) -> np.ndarray:
@@ -91,12 +111,17 @@ def to_float64(numbers: pa.Array) -> np.ndarray:
     return numbers.to_numpy(zero_copy_only=False)
 
 
-def read_numbers(cells: Distinct, decimal: str) -> tuple[NumberStyle, np.ndarray]:
+def read_numbers(cells: Distinct, decimal: str, n_plain: int = 0) -> tuple[NumberStyle, np.ndarray]:
     """Choose the decimal mark and the unit under which most cells of a column are numbers, and read them.
 
     The mark of the file (`decimal`) wins ties: in a file with decimal points a column is read with decimal commas
     only if more of its cells are numbers that way ("2,5" is none with a point, "2,500" is one). Where most cells are
     bounds (<20, >20), the sign is what they say: those are classes, and no cell is read as a number.
+
+    Parameters
+    ----------
+    cells : Distinct
+        Cells that are not plain numbers; `n_plain` more are.
 
     Returns
     -------
@@ -104,6 +129,8 @@ def read_numbers(cells: Distinct, decimal: str) -> tuple[NumberStyle, np.ndarray
     numbers : ndarray of float64, shape (k,), NaN where a distinct cell is not a number.
     """
     best, numbers, most = NumberStyle(decimal), np.full(len(cells.values), np.nan), -1
+    if not pc.any(pc.match_substring_regex(cells.values, "(?i)[0-9０-９]|inf|∞")).as_py():
+        return best, numbers
     for mark in (decimal, "." if decimal == "," else ","):
         bare, units = _split(cells.values, mark)
         unit = _main_unit(cells, units)
@@ -114,7 +141,7 @@ def read_numbers(cells: Distinct, decimal: str) -> tuple[NumberStyle, np.ndarray
         if count == cells.n_observed:
             break
     bounds = pc.match_substring_regex(cells.values, "^[<>≤≥]").to_numpy(zero_copy_only=False)
-    if cells.counts[bounds].sum() > _MAX_BOUND_SHARE * most:
+    if cells.counts[bounds].sum() > _MAX_BOUND_SHARE * (most + n_plain):
         return best, np.full(len(cells.values), np.nan)
     return best, numbers
 
@@ -162,6 +189,10 @@ def _split(values: pa.Array, decimal: str) -> tuple[np.ndarray, pa.Array]:
     numbers[is_infinite] = np.where(_mask(pc.equal(infinite, "-")), -np.inf, np.inf)[is_infinite]
     units = pc.struct_field(parts, "unit")
     return numbers, pc.if_else(pa.array(is_infinite), pa.scalar("", units.type), units)
+
+
+def _null(text: pa.Array) -> pa.Scalar:
+    return pa.scalar(None, text.type)
 
 
 def _mask(booleans: pa.Array) -> np.ndarray:
