@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vsacli.tables.spans import CR, LF, QUOTE, Bytes, Dialect, Positions
+from vsacli.tables.scanner import CR, LF, QUOTE, Bytes, Dialect, Positions
 
 if TYPE_CHECKING:
     import pyarrow as pa

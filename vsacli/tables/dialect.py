@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, Literal
 
 from vsacli.errors import DataError, UsageError
 from vsacli.tables.encoding import line_of
-from vsacli.tables.spans import QUOTE, WINDOW, Bytes, Dialect, Misfit, SpanIndex, index_table, scan
+from vsacli.tables.scanner import QUOTE, WINDOW, Bytes, Dialect, Misfit, scan
+from vsacli.tables.spans import SpanIndex, index_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

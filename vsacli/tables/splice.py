@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from vsacli.tables.spans import Bytes, Positions
+from vsacli.tables.scanner import Bytes, Positions
 
 
 def splice(piece: Bytes, first: Positions, stop: Positions, text: Bytes, offsets: Positions) -> Bytes:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from vsacli.errors import DataError, UsageError
 from vsacli.tables import cells, dialect
 from vsacli.tables.encoding import Encoding, line_of, to_utf8
-from vsacli.tables.spans import QUOTE, Block, Bytes, Dialect, Positions
+from vsacli.tables.scanner import QUOTE, Bytes, Dialect, Positions
+from vsacli.tables.spans import Block
 from vsacli.tables.splice import splice
 from vsacli.tables.table import ExtraColumn, find_column
 
