@@ -71,7 +71,7 @@ class Target:
 
         if self._spellings is None:
             raise ValueError("a regression target has no classes")
-        return self._spellings.take(pa.array(np.asarray(codes), type=pa.int64()))
+        return self._spellings.take(pa.array(np.asarray(codes), type=pa.int64())).cast(self._type)
 
     def spell_numbers(self, values: np.ndarray) -> pa.Array:
         """The cells that say these numbers.
@@ -94,7 +94,7 @@ class Target:
         """
         import pyarrow as pa
 
-        if self._type is None or self._spellings is not None:
+        if self._type is None or self.kind != "regression":
             raise ValueError("a classification target has no numbers")
         values = np.asarray(values, dtype=np.float64)
         if not np.isfinite(values).all():
@@ -169,12 +169,14 @@ def read_target(
 
     blank_codes = np.full(n, -1, dtype=np.int64)
     blank_numbers = np.full(n, np.nan)
-    target = Target(name, "classification", reason, missing, tokens, blank_codes, blank_numbers, notes=notes)
+    target = Target(
+        name, "classification", reason, missing, tokens, blank_codes, blank_numbers, notes=notes, _type=value_type
+    )
     if kind == "classification":
         new = np.full(len(missing_class), -1, dtype=np.int64)
         new[given] = np.arange(given.size)
         target.codes = new[found.label]
-        target._spellings = found.spellings.take(pa.array(given)).cast(value_type)
+        target._spellings = found.spellings.take(pa.array(given))
         target.classes = [found.names[i] for i in given]
         return target
 
@@ -186,7 +188,7 @@ def read_target(
     new = np.full(len(missing_class), np.nan)
     new[given] = numeric.values
     target.numbers = new[found.label]
-    target._type, target._style = value_type, numeric.style
+    target._style = numeric.style
     return target
 
 
