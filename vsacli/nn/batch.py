@@ -10,7 +10,7 @@ Shape legend, used all over ``vsacli.nn``::
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -59,8 +59,15 @@ class TaskBatch:
         return self._map(lambda t: t.double() if t.is_floating_point() else t)
 
     def _map(self, f: Callable[[Tensor], Tensor]) -> TaskBatch:
-        values = {a.name: getattr(self, a.name) for a in fields(self)}
-        return TaskBatch(**{k: f(v) if isinstance(v, Tensor) else v for k, v in values.items()})
+        return TaskBatch(
+            x=f(self.x),
+            observed=f(self.observed),
+            n_labeled=self.n_labeled,
+            y=f(self.y),
+            row_mask=f(self.row_mask),
+            attr_mask=f(self.attr_mask),
+            class_mask=f(self.class_mask),
+        )
 
     @property
     def labeled_mask(self) -> Tensor:

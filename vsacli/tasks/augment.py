@@ -18,7 +18,7 @@ class AugmentConfig:
     """Chances of each change; all 0 gives the paper's plain episodes."""
 
     other_target: float = 0.25  # another column of the table is the target
-    column_subset: float = 0.5  # only a random subset of the columns is seen
+    column_subset: float = 0.2  # only a random subset of the columns is seen (wide tables always are)
     class_subset: float = 0.3  # only a random subset of the classes is seen
     class_merge: float = 0.1  # two or more classes become one
     transform: float = 0.3  # some attributes get a random monotone transform
@@ -108,7 +108,7 @@ def choose_attributes(
     """Attributes of a random subset of source columns, at most ``most`` of them."""
     sources = rng.permutation(np.unique(column[left]))
     if len(sources) > 1 and rng.random() < c.column_subset:
-        sources = sources[: int(rng.integers(1, len(sources) + 1))]
+        sources = sources[: int(rng.integers((len(sources) + 1) // 2, len(sources) + 1))]
     picked: list[int] = []
     for s in sources:
         picked.extend(left[column[left] == s])
@@ -128,7 +128,7 @@ def change_attributes(rng: np.random.Generator, x: np.ndarray, c: AugmentConfig,
         Attributes at most, noise included.
     """
     n, m = x.shape
-    x = x * rng.choice(np.float32([-1, 1]), m)
+    x = x * rng.choice(np.array([-1, 1], np.float32), m)
     if rng.random() < c.transform:
         which = np.flatnonzero(rng.random(m) < 0.5)
         part = x[:, which]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import csv
 import hashlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -18,13 +19,25 @@ import numpy as np
 from vsacli.errors import InputError, VsaError
 from vsacli.tables.attributes import AttributeEncoder
 from vsacli.tables.table import read_table
-from vsacli.tables.target import read_target
+from vsacli.tables.target import Task, read_target
 from vsacli.tasks.episode import TaskKind
 from vsacli.tasks.store import EncodedTable, TableStore
 
 SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
 LEAST_ROWS = 20
 Progress = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """A table to read: where it is and what the manifest says of it."""
+
+    name: str
+    path: str
+    task: Task = "auto"
+    family: str = ""
+    split: str = "train"
+    rule: str = ""
 
 
 def read_folder_tables(
@@ -60,11 +73,11 @@ def read_folder_tables(
     store = TableStore([])
     for i, entry in enumerate(entries):
         if progress is not None:
-            progress(i, len(entries), entry["name"])
+            progress(i, len(entries), entry.name)
         try:
             store.tables.append(_encode(entry, target))
         except VsaError as e:
-            store.skipped.append((entry["name"], str(e)))
+            store.skipped.append((entry.name, str(e)))
     return store
 
 
@@ -91,32 +104,26 @@ def cached_folder(
     return store
 
 
-def _manifest(folder: Path) -> list[dict[str, str]]:
+def _manifest(folder: Path) -> list[_Entry]:
     try:
         with (folder / "manifest.csv").open(newline="", encoding="utf-8") as f:
             rows = list(csv.DictReader(f))
     except (OSError, UnicodeDecodeError, csv.Error) as e:
         raise InputError(f"{folder / 'manifest.csv'}: cannot be read ({e})") from e
+    tasks: dict[str, Task] = {"classification": "classification", "regression": "regression"}
     entries = []
     for number, row in enumerate(rows, 2):
-        if not row.get("task_id"):
+        name, kind = row.get("task_id"), row.get("kind") or ""
+        if not name:
             raise InputError(f"{folder / 'manifest.csv'}, line {number}: no task_id")
-        places = [folder / (row.get("kind") or ""), folder]
-        found = [p / (row["task_id"] + s) for p in places for s in SUFFIXES if (p / (row["task_id"] + s)).is_file()]
-        entries.append(
-            {
-                "name": row["task_id"],
-                "path": str(found[0]) if found else str(places[0] / row["task_id"]),
-                "kind": row.get("kind") or "auto",
-                "family": row.get("family") or row["task_id"],
-                "split": row.get("split") or "train",
-                "rule": row.get("target_rule") or "",
-            }
-        )
+        places = [folder / kind / (name + s) for s in SUFFIXES] + [folder / (name + s) for s in SUFFIXES]
+        path = next((p for p in places if p.is_file()), folder / kind / name)
+        split, rule = row.get("split") or "train", row.get("target_rule") or ""
+        entries.append(_Entry(name, str(path), tasks.get(kind, "auto"), row.get("family") or name, split, rule))
     return entries
 
 
-def _files(folder: Path, seed: int) -> list[dict[str, str]]:
+def _files(folder: Path, seed: int) -> list[_Entry]:
     paths = sorted(p for p in folder.rglob("*") if p.name.lower().endswith(SUFFIXES) and p.is_file())
     order = np.random.default_rng(seed).permutation(len(paths))
     share = np.empty(len(paths))
@@ -125,17 +132,14 @@ def _files(folder: Path, seed: int) -> list[dict[str, str]]:
     for path, s in zip(paths, share, strict=True):
         name = str(path.relative_to(folder))
         split = "train" if s < 0.7 else "valid" if s < 0.8 else "test"
-        entries.append(
-            {"name": name, "path": str(path), "kind": "auto", "family": name, "split": split, "rule": ""}
-        )
+        entries.append(_Entry(name, str(path), family=name, split=split))
     return entries
 
 
-def _encode(entry: dict[str, str], target: str) -> EncodedTable:
-    table = read_table(entry["path"])
+def _encode(entry: _Entry, target: str) -> EncodedTable:
+    table = read_table(entry.path)
     at = table.find(target)
-    # No token of a prepared table stands for a missing label but the empty cell.
-    labels = read_target(table.column(at), task=entry["kind"], decimal=table.decimal, name=target)
+    labels = read_target(table.column(at), task=entry.task, decimal=table.decimal, name=target)
     columns = [(f"{j} {name}", table.column(j)) for j, name in enumerate(table.columns) if j != at]
     encoder = AttributeEncoder()
     x = encoder.fit_transform(columns, decimal=table.decimal)
@@ -153,14 +157,14 @@ def _encode(entry: dict[str, str], target: str) -> EncodedTable:
     if kind == "regression" and not np.nanstd(y.astype(np.float64)) > 0:
         raise InputError("all targets are equal")
     return EncodedTable(
-        name=entry["name"],
-        family=entry["family"],
+        name=entry.name,
+        family=entry.family,
         kind=kind,
         x=x,
         column=np.repeat(np.arange(len(counts)), counts).astype(np.int32),
         y=y,
         n_classes=n_classes,
-        split=entry["split"],
-        weight=0.5 if entry["rule"] == "auto" else 1.0,
-        tags=(entry["rule"],) if entry["rule"] else (),
+        split=entry.split,
+        weight=0.5 if entry.rule == "auto" else 1.0,
+        tags=(entry.rule,) if entry.rule else (),
     )

@@ -96,7 +96,9 @@ class BatchSampler:
         # Families of many near relatives count less than in proportion to their size.
         if len(families):
             share = share / np.sqrt(np.bincount(member))[member]
-        self.chance = share / share.sum() if len(share) else share
+        self.share = share
+        self.widths = np.array([t.x.shape[1] for t in self.tables])
+        self.most_classes = np.array([t.n_classes if t.kind == "classification" else 5 for t in self.tables])
         self.synthetic = 0.0 if prior is None else 1.0 if not self.tables else config.synthetic
 
     def __call__(self, step: int) -> list[Episode]:
@@ -105,16 +107,28 @@ class BatchSampler:
         plan = self._plan(rng)
         n_synthetic = int(rng.binomial(plan.tasks, self.synthetic))
         episodes = self._synthetic(rng, plan, n_synthetic) if n_synthetic else []
+        chance = self._chances(plan)
         for _ in range(20 * plan.tasks):
             if len(episodes) >= plan.tasks or not self.tables:
                 break
-            table = self.tables[int(rng.choice(len(self.tables), p=self.chance))]
+            table = self.tables[int(rng.choice(len(self.tables), p=chance))]
             episode = self._real(rng, table, plan)
             if episode is not None:
                 episodes.append(episode)
         if not episodes:
             raise TrainingError("no episode can be drawn: every table has too few labeled rows or classes")
         return episodes
+
+    def _chances(self, plan: BatchPlan) -> np.ndarray:
+        """Chance of each table: only those that about fill the batch's sizes, so that little is padded.
+
+        Over many batches every table has its turn, since sizes are drawn log-uniformly.
+        """
+        fits = self.widths >= plan.attributes / 2
+        if self.kind == "classification":
+            fits &= self.most_classes >= 0.6 * plan.classes
+        share = np.where(fits, self.share, 0) if fits.any() else self.share
+        return share / share.sum() if len(share) else share
 
     def _plan(self, rng: np.random.Generator) -> BatchPlan:
         c = self.config

@@ -59,9 +59,9 @@ class TrainConfig:
             v = dict(values)
             e = dict(v["episodes"])
             e["augment"] = AugmentConfig(**e["augment"])
-            e = {k: tuple(x) if isinstance(x, list) else x for k, x in e.items()}
+            ranges = {k: tuple(x) for k, x in e.items() if isinstance(x, list)}  # JSON has no tuples
             v["model"] = VSAConfig.from_dict(v["model"])
-            v["episodes"] = EpisodeConfig(**e)
+            v["episodes"] = EpisodeConfig(**{**e, **ranges})
             return cls(**v)
         except (TypeError, KeyError) as error:
             raise TrainingError(f"the saved run has a config of another version ({error}); start a new run") from error

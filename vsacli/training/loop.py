@@ -200,8 +200,8 @@ class Trainer:
     def _update_average(self) -> None:
         # Short memory at first, so that the start of training is soon forgotten.
         decay = min(self.config.average, self.step / (self.step + 10)) if self.config.average else 0.0
-        ours, theirs = list(self.average.parameters()), list(self.model.parameters())
-        torch._foreach_lerp_(ours, theirs, 1 - decay)
+        for ours, theirs in zip(self.average.parameters(), self.model.parameters(), strict=True):
+            ours.lerp_(theirs, 1 - decay)
 
     def validate_and_keep(self) -> dict[str, float]:
         """Validate the averaged weights; write the checkpoint if they are the best so far."""

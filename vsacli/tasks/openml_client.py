@@ -1,0 +1,271 @@
+"""openml-python behind a few functions: quiet, with time limits, and with errors that say whose fault it is.
+
+The client's own cache is used (its configuration file or OPENML_CACHE_DIR says where), and its configured server.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import logging
+import shutil
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from vsacli.errors import ResourceError
+from vsacli.tasks.episode import TaskKind
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TIMEOUT_S = 60.0
+MAX_FILE_BYTES = 300_000_000
+DATABASE_IS_DOWN = 107
+KIND_OF_TYPE: dict[int, TaskKind] = {1: "classification", 2: "regression"}
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Unreachable(Exception):
+    """The server does not answer, or not as a server should: worth another try later."""
+
+
+class Unusable(Exception):
+    """The server's answer, or the data set, is of no use: the message says why."""
+
+
+@dataclass(frozen=True)
+class TaskDescription:
+    """What OpenML says of a task, without its data."""
+
+    task_id: int
+    data_id: int
+    name: str
+    kind: TaskKind
+    target: str
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A task in OpenML's list, with the qualities that choose among tasks (NaN where OpenML has none)."""
+
+    task_id: int
+    data_id: int
+    name: str
+    target: str
+    rows: float
+    columns: float
+    classes: float
+    smallest_class: float
+
+
+@contextmanager
+def quiet_client() -> Iterator[None]:
+    """Silence the client's logging and warnings, and give its requests a time limit (it sets none)."""
+    root, silent, disabled = logging.getLogger(), logging.NullHandler(), logging.root.manager.disable
+    # The client calls logging.warning(), which would install a handler that prints; with one there it does not.
+    root.addHandler(silent)
+    logging.disable(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            import requests.adapters
+
+            plain_send = requests.adapters.HTTPAdapter.send
+
+            @functools.wraps(plain_send)
+            def send(self: Any, request: Any, **options: Any) -> Any:
+                options["timeout"] = options.get("timeout") or TIMEOUT_S
+                return plain_send(self, request, **options)
+
+            requests.adapters.HTTPAdapter.send = send
+            try:
+                yield
+            finally:
+                requests.adapters.HTTPAdapter.send = plain_send
+    finally:
+        logging.disable(disabled)
+        root.removeHandler(silent)
+
+
+def translated(call: Callable[P, R]) -> Callable[P, R]:
+    """Run a function on the client, quietly, and turn whatever it raises into `Unreachable` or `Unusable`."""
+
+    @functools.wraps(call)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+        with quiet_client():
+            import requests
+            import urllib3
+            from openml.exceptions import OpenMLCacheException, OpenMLServerError, OpenMLServerException
+
+            try:
+                return call(*args, **kwargs)
+            except (Unreachable, Unusable):
+                raise
+            except (requests.RequestException, urllib3.exceptions.HTTPError, TimeoutError) as e:
+                raise Unreachable(_one_line(e)) from e
+            except OpenMLServerException as e:
+                if e.code == DATABASE_IS_DOWN:
+                    raise Unreachable(f"error {e.code}: {_one_line(e.message)}") from e
+                raise Unusable(f"OpenML says (error {e.code}): {_one_line(e.message)}") from e
+            except OpenMLServerError as e:
+                raise Unreachable(_one_line(e)) from e
+            except (OpenMLCacheException, PermissionError) as e:
+                raise ResourceError(f"OpenML's cache cannot be written: {_one_line(e)}") from e
+            except OSError as e:
+                if e.errno is not None and not isinstance(e, FileNotFoundError):
+                    raise ResourceError(f"OpenML's cache cannot be used: {_one_line(e)}") from e
+                raise Unusable(_one_line(e)) from e
+            except MemoryError as e:
+                raise Unusable("does not fit in memory") from e
+            except Exception as e:
+                # Whatever a parser makes of a damaged file: the table is skipped, and named with this.
+                raise Unusable(_one_line(e)) from e
+
+    return wrapped
+
+
+def server_url() -> str:
+    """The API address that the client is configured to use."""
+    with quiet_client():
+        import openml
+
+        return openml.config.server
+
+
+@translated
+def suite_task_ids(suite: int | str) -> list[int]:
+    """The tasks of a suite, by its number or alias, each once."""
+    import openml
+
+    try:
+        found = openml.study.get_suite(suite)
+    except AssertionError:
+        raise Unusable("that study is a collection of runs, not of tasks") from None
+    return list(dict.fromkeys(int(i) for i in found.tasks or []))
+
+
+@translated
+def list_tasks(
+    kind: TaskKind, *, rows: tuple[int, int], columns: tuple[int, int], classes: tuple[int, int]
+) -> list[Listed]:
+    """Active supervised tasks in OpenML's list whose data sets have sizes in the given ranges.
+
+    The ranges are sent as filters; the caller checks them again, as qualities may be absent.
+    """
+    import openml
+
+    filters = {"number_instances": _between(rows), "number_features": _between(columns)}
+    types = openml.tasks.TaskType
+    if kind == "classification":
+        filters["number_classes"] = _between(classes)
+        task_type = types.SUPERVISED_CLASSIFICATION
+    else:
+        task_type = types.SUPERVISED_REGRESSION
+    frame: Any = openml.tasks.list_tasks(task_type=task_type, output_format="dataframe", **filters)
+    listed = []
+    for row in frame.to_dict("records"):
+        if row.get("status", "active") != "active":
+            continue
+        listed.append(
+            Listed(
+                task_id=int(row["tid"]),
+                data_id=int(row["did"]),
+                name=str(row["name"]),
+                target=str(row.get("target_feature") or ""),
+                rows=float(row.get("NumberOfInstances", "nan")),
+                columns=float(row.get("NumberOfFeatures", "nan")),
+                classes=float(row.get("NumberOfClasses", "nan")),
+                smallest_class=float(row.get("MinorityClassSize", "nan")),
+            )
+        )
+    return listed
+
+
+@translated
+def describe_task(task_id: int) -> TaskDescription:
+    """What a task asks, from the client's cache or the server; its data are not fetched yet."""
+    import openml
+
+    def describe() -> TaskDescription:
+        task: Any = openml.tasks.get_task(task_id, download_splits=False, download_data=False)
+        kind = KIND_OF_TYPE.get(int(task.task_type_id.value))
+        if kind is None:
+            raise Unusable(f"neither classification nor regression ({task.task_type})")
+        if not getattr(task, "target_name", None):
+            raise Unusable("no target is named")
+        dataset = openml.datasets.get_dataset(int(task.dataset_id), download_data=False)
+        return TaskDescription(int(task_id), int(task.dataset_id), str(dataset.name), kind, str(task.target_name))
+
+    try:
+        return describe()
+    except openml.exceptions.OpenMLServerError:
+        raise
+    except (ValueError, KeyError, SyntaxError):  # a cached file cut short (the client has removed it): once more
+        return describe()
+
+
+@translated
+def load_frame(task: TaskDescription) -> tuple[pd.DataFrame, pd.Series]:
+    """The data of a task: columns without ids and ignored ones, and the target.
+
+    A file in the client's cache that is damaged (a download that was cut off: its checksum differs, or it cannot be
+    parsed) is fetched again, once.
+    """
+    import openml
+
+    folder = Path(openml.config.get_cache_directory()) / "datasets" / str(task.data_id)
+    was_there = any((folder / name).exists() for name in ("dataset.arff", f"dataset_{task.data_id}.pq"))
+    try:
+        return _load_frame(task)
+    except (Unusable, OSError, MemoryError):
+        raise
+    except Exception:
+        if not was_there:
+            raise
+        shutil.rmtree(folder, ignore_errors=True)
+        return _load_frame(task)
+
+
+def _load_frame(task: TaskDescription) -> tuple[pd.DataFrame, pd.Series]:
+    import openml
+    import pandas as pd
+
+    dataset: Any = openml.datasets.get_dataset(task.data_id, download_data=True)
+    path = Path(dataset.parquet_file or dataset.data_file)
+    size = path.stat().st_size
+    if size > MAX_FILE_BYTES:
+        raise Unusable(f"its file of {size / 1e6:,.0f} MB is larger than {MAX_FILE_BYTES / 1e6:,.0f} MB")
+    if dataset.md5_checksum and path.suffix == ".arff" and _md5(path) != dataset.md5_checksum:
+        raise ValueError(f"the checksum of {path.name} is not the one that OpenML names")
+    frame: Any
+    target: Any
+    frame, target, _, _ = dataset.get_data(target=task.target, dataset_format="dataframe")
+    if not isinstance(target, pd.Series):
+        raise Unusable(f"the target {task.target!r} is not one column of it")
+    if any(isinstance(dtype, pd.SparseDtype) for dtype in frame.dtypes):
+        frame = frame.sparse.to_dense()
+    if isinstance(target.dtype, pd.SparseDtype):
+        target = target.sparse.to_dense()
+    return frame, target
+
+
+def _between(limits: tuple[int, int]) -> str:
+    return f"{limits[0]}..{limits[1]}"
+
+
+def _md5(path: Path) -> str:
+    with path.open("rb") as f:
+        return hashlib.file_digest(f, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
+
+
+def _one_line(error: object) -> str:
+    text = " ".join(str(error).split())
+    if not text:
+        text = type(error).__name__
+    return text if len(text) <= 200 else text[:197] + "..."
