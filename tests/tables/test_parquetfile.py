@@ -342,12 +342,21 @@ def test_pandas_index_and_types_survive() -> None:
     )
     sink = io.BytesIO()
     frame.to_parquet(sink)
-    extra = [ExtraColumn("label_confidence", pa.array([None, 0.75, None]))]
+    extra = [
+        ExtraColumn("label_confidence", pa.array([None, 0.75, None])),
+        ExtraColumn("why", pa.array(["given", "guess", "given"])),
+        ExtraColumn("when", pa.array([DAY] * 3)),
+    ]
     out = fill(sink.getvalue(), "label", [1], pa.array(["b"], pa.large_string()), extra)
-    expected = frame.assign(label=["a", "b", "b"], label_confidence=[float("nan"), 0.75, float("nan")])
+    expected = frame.assign(
+        label=["a", "b", "b"],
+        label_confidence=[float("nan"), 0.75, float("nan")],
+        why=["given", "guess", "given"],
+        when=[DAY] * 3,
+    )
     pd.testing.assert_frame_equal(pd.read_parquet(io.BytesIO(out)), expected)
     noted = json.loads(pq.read_schema(io.BytesIO(out)).metadata[b"pandas"])
-    assert {column["name"] for column in noted["columns"]} == {"n", "flag", "label", "key", "label_confidence"}
+    assert [c["name"] for c in noted["columns"]] == ["n", "flag", "label", "key", "label_confidence", "why"]
 
 
 @pytest.mark.parametrize("store_schema", [True, False])
@@ -389,7 +398,7 @@ def test_reading_columns(tmp_path) -> None:
     path.write_bytes(parquet(table, row_group_size=5))
     read = ParquetTable(path)
     assert (read.n_rows, read.columns, read.decimal) == (12, table.column_names, ".")
-    assert read.name == str(path)
+    assert (read.name, read.where(0), read.is_text) == (str(path), "row 1", False)
     for j in range(table.num_columns):
         assert read.column(j).to_pylist() == table.column(j).to_pylist()
         assert isinstance(read.column(j), pa.Array)

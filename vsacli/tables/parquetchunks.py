@@ -12,6 +12,7 @@ import numpy as np
 from vsacli.tables.parquetmeta import Chunk, Element, File, Footer, Group, Meta, get, key_values, put
 from vsacli.tables.parquetsplice import NewChunk, new_chunks
 from vsacli.tables.thrift import BINARY, Struct
+from vsacli.tables.valuetypes import is_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -195,20 +196,25 @@ def note_columns(footer: Footer, extra: Sequence[ExtraColumn]) -> None:
 def _with_pandas_columns(note: bytes, extra: Sequence[ExtraColumn]) -> bytes:
     try:
         noted = json.loads(note)
-        noted["columns"] += [_pandas_column(column) for column in extra]
+        noted["columns"] += _pandas_columns(extra)
     except (ValueError, KeyError, TypeError):  # not what pandas writes: leave it
         return note
     return json.dumps(noted).encode()
 
 
-def _pandas_column(column: ExtraColumn) -> dict[str, Any]:
-    kind = column.values.type.to_pandas_dtype()
-    numpy_type = np.dtype(kind).name
-    pandas_type = "unicode" if numpy_type == "object" else numpy_type
-    return {
-        "name": column.name,
-        "field_name": column.name,
-        "pandas_type": pandas_type,
-        "numpy_type": numpy_type,
-        "metadata": None,
-    }
+def _pandas_columns(extra: Sequence[ExtraColumn]) -> list[dict[str, Any]]:
+    """Notes in pandas' form on columns of text, numbers and booleans; it needs none for others."""
+    import pyarrow as pa
+
+    noted = []
+    for column in extra:
+        kind = column.values.type
+        if is_text(kind):
+            pandas_type, numpy_type = "unicode", "object"
+        elif pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
+            pandas_type = numpy_type = np.dtype(kind.to_pandas_dtype()).name
+        else:
+            continue
+        types = {"pandas_type": pandas_type, "numpy_type": numpy_type, "metadata": None}
+        noted.append({"name": column.name, "field_name": column.name, **types})
+    return noted

@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, BinaryIO, Literal, cast
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +51,8 @@ class ParquetTable:
         It is no Parquet file, or it is damaged or encrypted.
     """
 
-    decimal: Literal[".", ","] = "."
+    decimal = "."
+    is_text = False
 
     def __init__(self, source: str | Path | bytes | bytearray, name: str | None = None) -> None:
         in_memory = isinstance(source, (bytes, bytearray))
