@@ -62,7 +62,7 @@ def is_closed(text: str, delimiter: str) -> bool:
 @example('a"b,c"\n"x",y\n', 1 << 20)
 @example('"a"b,"c\n"\n5" pipe,"ok"\n', 1 << 20)
 @example('"a\r\nb",""\r\n"""",x\r\r\n', 5)
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=300, deadline=None)
 def test_records_are_those_of_the_csv_module(text: str, window: int):
     if is_closed(text, ","):
         assert read_all(text, COMMA, window) == list(csv.reader(io.StringIO(text, newline="")))
@@ -81,7 +81,7 @@ def test_records_are_those_of_the_csv_module(text: str, window: int):
     ending=st.sampled_from(["\n", "\r\n", "\r"]),
     window=st.sampled_from([3, 40, 1 << 20]),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_written_cells_are_read_again(rows: list[list[str]], quoting: int, ending: str, window: int):
     buffer = io.StringIO(newline="")
     csv.writer(buffer, delimiter=";", quoting=quoting, lineterminator=ending).writerows(rows)
@@ -92,7 +92,7 @@ def test_written_cells_are_read_again(rows: list[list[str]], quoting: int, endin
 
 
 @given(text=st.text(alphabet='a",\n\r é', max_size=60), window=st.sampled_from([1, 9, 1 << 20]))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_without_quoting_a_quote_is_a_plain_byte(text: str, window: int):
     expected = list(csv.reader(io.StringIO(text, newline=""), quoting=csv.QUOTE_NONE))
     assert read_all(text, Dialect(ord(","), quoting=False), window) == expected

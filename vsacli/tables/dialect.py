@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Literal
 
 from vsacli.errors import DataError, UsageError
 from vsacli.tables.encoding import line_of
-from vsacli.tables.scanner import QUOTE, WINDOW, Bytes, Dialect, Misfit, scan
-from vsacli.tables.spans import SpanIndex, index_table
+from vsacli.tables.scanner import QUOTE, WINDOW, Bytes, Dialect, Misfit
+from vsacli.tables.spans import SpanIndex, header_size, index_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -107,7 +107,7 @@ def detect(data: Bytes, start: int, name: str, delimiter: str | None = None) -> 
         candidates = [said]
         notes.append(f"delimiter: {name_of(said)} (first line)")
     else:
-        candidates = [mark for mark in CANDIDATES if _header_size(data, start, Dialect(mark)) > 1]
+        candidates = [mark for mark in CANDIDATES if header_size(data, start, Dialect(mark)) > 1]
         if ord("\t") in candidates and _named_tsv(name):
             candidates = [ord("\t")]
         if not candidates:
@@ -147,18 +147,6 @@ def _sep_line(data: Bytes, start: int) -> tuple[int | None, int]:
     if match is None or match[2] >= b"\x80":
         return None, start
     return match[2][0], start + match.end()
-
-
-def _header_size(data: Bytes, start: int, dialect: Dialect) -> int:
-    """Return the number of cells of the first record that is not blank."""
-    try:
-        for records in scan(data, start, dialect, window=1 << 14):
-            for first, count, end in zip(records.starts, records.counts, records.counts.cumsum(), strict=True):
-                if count > 1 or data[first : records.ends[end - 1]].tobytes().strip():
-                    return int(count)
-    except Misfit:
-        return _header_size(data, start, Dialect(dialect.delimiter, quoting=False)) if dialect.quoting else 0
-    return 0
 
 
 def _best(data: Bytes, start: int, name: str, candidates: list[int], free: bool) -> tuple[Dialect, SpanIndex]:

@@ -233,63 +233,72 @@ def _scan_lines(
     literal = (total > 0) & ~may_open
 
     keep = ~is_quote & (~inside | literal[line])
-    found_at, found_last = [], []
-    done, open_at, doubtful = start, -1, False
-    for number in np.flatnonzero(unsettled):
-        begin = int(line_starts[number])
-        if begin < done:  # it lies inside a record that began on an earlier line
-            continue
-        if begin >= stop:
-            break
-        cells, done, open_at, odd = _read_record(data, begin, dialect)
-        doubtful |= odd
-        keep[np.searchsorted(at, begin - start) : np.searchsorted(at, done - start)] = False
-        ended = open_at < 0 and cells[-1] < data.size
-        found_at += cells if ended else cells[:-1]
-        found_last += [False] * (len(cells) - 1) + [True] * ended
-        if open_at >= 0:
-            break
-    ends = np.concatenate((at[keep] + start, np.array(found_at, dtype=np.int64)))
-    is_last = np.concatenate((is_eol[keep], np.array(found_last, dtype=bool)))
+    exact = _Exact(data, dialect)
+    for begin in line_starts[unsettled].tolist():
+        if begin >= exact.done and exact.open_at < 0:  # else an earlier record goes over this line
+            exact.read_record(begin)
+    keep &= ~exact.covers(at + start)
+    ends = np.concatenate((at[keep] + start, np.array(exact.ends, dtype=np.int64)))
+    is_last = np.concatenate((is_eol[keep], np.array(exact.is_last, dtype=bool)))
     order = np.argsort(ends, kind="stable")
-    return ends[order], is_last[order], open_at, doubtful
+    return ends[order], is_last[order], exact.open_at, exact.doubtful
 
 
 @lru_cache(maxsize=8)
 def _cell_pattern(delimiter: int | None) -> re.Pattern[bytes]:
-    stop = rb"\r\n" + (b"" if delimiter is None else re.escape(bytes([delimiter])))
-    rest = rb"[^" + stop + rb"]*+"
-    return re.compile(rb'"(?P<inner>(?:[^"]++|"")*+)(?:"(?P<behind>' + rest + rb')|(?P<open>\Z))|(?!")' + rest)
+    """One cell and the separator behind it. The groups' order matters: `lastindex` tells how the cell ends."""
+    mark = b"(?!)" if delimiter is None else re.escape(bytes([delimiter]))
+    plain = rb"[^\r\n]" if delimiter is None else rb"[^\r\n" + mark + rb"]"
+    quoted = rb'"(?P<inner>(?:[^"]++|"")*+)(?:"(?P<behind>' + plain + rb"++)?|(?P<open>\Z))"
+    return re.compile(rb"(?:" + quoted + rb'|(?!")' + plain + rb"*+)(?:(" + mark + rb")|(\r\n?|\n)|\Z)")
 
 
-def _read_record(data: Bytes, start: int, dialect: Dialect) -> tuple[list[int], int, int, bool]:
-    """Read one record exactly.
+class _Exact:
+    """Reads single records by the letter.
 
-    Returns
-    -------
+    Attributes
+    ----------
     ends : list of int
-        The ends of its cells.
-    after : int
-        Where the next one starts.
+        Position of each separator met (the end of the data is none).
+    is_last : list of bool
+        Whether it ends a record.
+    done : int
+        Where the last record read ends, its line end included.
     open_at : int
         Position of a quote that is never closed, else -1.
     doubtful : bool
         As in `Records`.
     """
-    text, cell = data.data, _cell_pattern(dialect.delimiter)
-    at, ends, doubtful = start, [], False
-    while True:
-        match = cell.match(text, at)
-        assert match is not None  # the empty cell matches
-        end = match.end()
-        ends.append(end)
-        if match["open"] is not None:
-            return ends, data.size, at, doubtful
-        if match["behind"]:
-            doubtful |= b"\n" in match["inner"] or b"\r" in match["inner"]
-        if end == data.size:
-            return ends, end, -1, doubtful
-        if data[end] == dialect.delimiter:
-            at = end + 1
-            continue
-        return ends, int(_after(data, np.array([end]))[0]), -1, doubtful
+
+    _BEHIND, _OPEN, _DELIMITER, _LINE_END = 2, 3, 4, 5
+
+    def __init__(self, data: Bytes, dialect: Dialect) -> None:
+        self._text, self._pattern = data.data, _cell_pattern(dialect.delimiter)
+        self._stretches: list[tuple[int, int]] = []
+        self.ends: list[int] = []
+        self.is_last: list[bool] = []
+        self.done, self.open_at, self.doubtful = -1, -1, False
+
+    def read_record(self, begin: int) -> None:
+        for cell in self._pattern.finditer(self._text, begin):
+            how = cell.lastindex
+            if cell.start(self._BEHIND) >= 0 and not self.doubtful:
+                inner = cell["inner"]
+                self.doubtful = b"\n" in inner or b"\r" in inner
+            if how == self._DELIMITER:
+                self.ends.append(cell.end() - 1)
+                self.is_last.append(False)
+                continue
+            if how == self._LINE_END:
+                self.ends.append(cell.start(how))
+                self.is_last.append(True)
+            elif how == self._OPEN:
+                self.open_at = cell.start()
+            self.done = cell.end()
+            self._stretches.append((begin, self.done))
+            return
+
+    def covers(self, positions: Positions) -> NDArray[np.bool_]:
+        """Say which of the ascending positions lie in the records that were read."""
+        begun, ended = np.array(self._stretches, dtype=np.int64).reshape(-1, 2).T
+        return np.searchsorted(begun, positions, "right") > np.searchsorted(ended, positions, "right")

@@ -84,7 +84,19 @@ class SpanIndex:
             begin = end + 1
 
 
-def index_table(data: Bytes, start: int, dialect: Dialect, window: int = WINDOW) -> SpanIndex:
+def header_size(data: Bytes, start: int, dialect: Dialect) -> int:
+    """Return the number of cells of the first record that is not blank; 0 if there is none."""
+    try:
+        for records in scan(data, start, dialect, window=1 << 14):
+            for first, count, last in zip(records.starts, records.counts, records.counts.cumsum(), strict=True):
+                if count > 1 or data[first : records.ends[last - 1]].tobytes().strip():
+                    return int(count)
+    except Misfit:
+        return header_size(data, start, Dialect(dialect.delimiter, quoting=False))
+    return 0
+
+
+def index_table(data: Bytes, start: int, dialect: Dialect, window: int | None = None) -> SpanIndex:
     """Find all cells of the table that begins at byte `start` of `data`.
 
     Blank lines belong to no row; in a table of two columns or more a line of white space is blank.
@@ -95,6 +107,8 @@ def index_table(data: Bytes, start: int, dialect: Dialect, window: int = WINDOW)
         A row with more or fewer cells than the header (all data rows may have one more, if it is
         empty in all of them), or a quote that is never closed.
     """
+    if window is None:  # blocks of a wide table have more bytes, so that they have more than a few rows
+        window = min(max(WINDOW, 4096 * header_size(data, start, dialect)), 8 * WINDOW)
     index = SpanIndex(header_stop=start)
     width = 0  # cells of a data row, once the first one was seen
     for records in scan(data, start, dialect, window):
