@@ -11,21 +11,22 @@ from vsacli.evaluation.episodes import EpisodeKey, EpisodePlan, usable
 
 
 def test_counts_per_class(class_table) -> None:
-    episode, rows, scale = EpisodePlan(n_unlabeled=10).draw(class_table(), EpisodeKey(3, 0))
+    drawn = EpisodePlan(n_unlabeled=10).draw(class_table(), EpisodeKey(3, 0))
+    episode, rows = drawn.episode, drawn.rows
     assert np.bincount(episode.y[:9]).tolist() == [3, 3, 3]
     assert np.bincount(episode.answer).tolist() == [10, 10, 10]
     assert len(set(rows.tolist())) == 39
-    assert scale == 1.0
+    assert drawn.scale == 1.0
     assert episode.scored.all()
 
 
 def test_same_seed_same_episode_other_seed_another(class_table) -> None:
     table, key = class_table(), EpisodeKey(3, 1)
-    _, rows, _ = EpisodePlan(seed=4).draw(table, key)
-    _, again, _ = EpisodePlan(seed=4, shots=(3,), n_episodes=9).draw(table, key)
-    _, other, _ = EpisodePlan(seed=5).draw(table, key)
-    _, number, _ = EpisodePlan(seed=4).draw(table, EpisodeKey(3, 2))
-    _, elsewhere, _ = EpisodePlan(seed=4).draw(class_table(name="other"), key)
+    rows = EpisodePlan(seed=4).draw(table, key).rows
+    again = EpisodePlan(seed=4, shots=(3,), n_episodes=9).draw(table, key).rows
+    other = EpisodePlan(seed=5).draw(table, key).rows
+    number = EpisodePlan(seed=4).draw(table, EpisodeKey(3, 2)).rows
+    elsewhere = EpisodePlan(seed=4).draw(class_table(name="other"), key).rows
     np.testing.assert_array_equal(rows, again)
     for different in (other, number, elsewhere):
         assert rows.tolist() != different.tolist()
@@ -34,18 +35,19 @@ def test_same_seed_same_episode_other_seed_another(class_table) -> None:
 def test_labels_of_one_shot_are_among_those_of_five(class_table, number_table) -> None:
     plan = EpisodePlan(n_unlabeled=20)
     for table, few, many in ((class_table(), 1, 5), (number_table(), 10, 20)):
-        small, small_rows, _ = plan.draw(table, EpisodeKey(few, 0))
-        large, large_rows, _ = plan.draw(table, EpisodeKey(many, 0))
-        assert set(small_rows[: small.n_labeled]) < set(large_rows[: large.n_labeled])
-        assert set(small_rows[small.n_labeled :]) == set(large_rows[large.n_labeled :])
+        small, large = plan.draw(table, EpisodeKey(few, 0)), plan.draw(table, EpisodeKey(many, 0))
+        assert set(small.rows[: small.episode.n_labeled]) < set(large.rows[: large.episode.n_labeled])
+        assert set(small.rows[small.episode.n_labeled :]) == set(large.rows[large.episode.n_labeled :])
 
 
 def test_targets_are_scaled_by_labeled_rows_only(number_table) -> None:
     table = number_table()
-    episode, rows, scale = EpisodePlan().draw(table, EpisodeKey(10, 0))
+    drawn = EpisodePlan().draw(table, EpisodeKey(10, 0))
+    episode, rows, scale = drawn.episode, drawn.rows, drawn.scale
     y = table.y[rows].astype(np.float64)
     np.testing.assert_allclose(episode.y, (y - y[:10].mean()) / y[:10].std(), atol=1e-5)
     assert scale == pytest.approx(y[:10].std() / table.y.astype(np.float64).std())
+    np.testing.assert_allclose(drawn.center + drawn.spread * episode.y, y, rtol=1e-5)
     # so that a squared error times scale squared is one on the table's normalised targets
     whole = (y - table.y.mean()) / table.y.std()
     error = (whole[10:] - whole[:10].mean()) ** 2
@@ -55,7 +57,8 @@ def test_targets_are_scaled_by_labeled_rows_only(number_table) -> None:
 def test_a_rare_class_gives_what_it_has(class_table) -> None:
     table = class_table(n=60)
     y = np.where((table.y == 2) & (np.arange(60) > 8), 0, table.y)  # class 2 keeps three rows
-    episode, rows, _ = EpisodePlan(n_unlabeled=20).draw(replace(table, y=y), EpisodeKey(5, 0))
+    drawn = EpisodePlan(n_unlabeled=20).draw(replace(table, y=y), EpisodeKey(5, 0))
+    episode, rows = drawn.episode, drawn.rows
     assert np.bincount(episode.y[: episode.n_labeled]).tolist() == [5, 5, 2]
     assert (episode.answer == 2).sum() == 1
     assert len(set(rows.tolist())) == len(rows)
@@ -66,7 +69,7 @@ def test_rows_without_a_label_are_not_drawn(class_table, number_table) -> None:
         y = table.y.copy()
         y[::2] = -1 if table.kind == "classification" else np.nan
         table = replace(table, y=y)
-        _, rows, _ = EpisodePlan(n_unlabeled=50).draw(table, EpisodeKey(5, 0))
+        rows = EpisodePlan(n_unlabeled=50).draw(table, EpisodeKey(5, 0)).rows
         assert table.labeled[rows].all()
 
 

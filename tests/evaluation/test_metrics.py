@@ -16,10 +16,10 @@ from vsacli.evaluation.metrics import (
     calibration_error,
     certain_half_accuracy,
     classification_metrics,
+    confidence_bins,
     log_loss,
     macro_f1,
     regression_metrics,
-    reliability,
 )
 
 
@@ -63,7 +63,8 @@ def test_calibration_error_by_hand() -> None:
     probs = np.array([[0.6, 0.4], [0.42, 0.58], [0.95, 0.05], [1.0, 0.0]])
     answer = np.array([0, 0, 0, 0])
     assert calibration_error(answer, probs) == pytest.approx(0.5 * abs(0.5 - 0.59) + 0.5 * abs(1 - 0.975))
-    assert [r[0] for r in reliability(answer, probs)] == [0.5, 0.5]
+    bins = confidence_bins(answer, probs)
+    assert [b for b in bins if b[0]] == [(2, 1, pytest.approx(1.18)), (2, 2, pytest.approx(1.95))]
 
 
 def test_calibration_error_of_honest_and_boastful_probabilities() -> None:

@@ -81,6 +81,7 @@ def test_a_record_survives_json(class_table) -> None:
     batch = next(run_suite([class_table()], PLAN, METHODS))
     record = replace(batch[0], metrics={"accuracy": 0.5, "auc": float("nan")})
     text = json.dumps(record.to_dict(), allow_nan=False)
+    assert record.bins
     back = Record.from_dict(json.loads(text))
     assert np.isnan(back.metrics.pop("auc"))
     assert back == replace(record, metrics={"accuracy": 0.5})

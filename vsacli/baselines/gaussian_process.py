@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from vsacli.baselines.base import Floats, Rows, SimpleMethod, seed_from
@@ -30,9 +32,10 @@ class GaussianProcess(SimpleMethod):
         from sklearn.gaussian_process import GaussianProcessClassifier
 
         enough = np.bincount(rows.y).min() >= self.least
+        optimizer: Any = "fmin_l_bfgs_b" if enough else None
         model = GaussianProcessClassifier(
             self._kernel(rows.labeled.shape[1], variance=10.0),
-            optimizer="fmin_l_bfgs_b" if enough else None,
+            optimizer=optimizer,
             random_state=seed_from(rng),
         )
         return model.fit(rows.labeled, rows.y).predict_proba(rows.unlabeled)

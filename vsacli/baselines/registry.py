@@ -6,6 +6,7 @@ import difflib
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 
 from vsacli.baselines.base import Method
 from vsacli.errors import UsageError
@@ -74,3 +75,14 @@ def make_method(name: str, **settings: object) -> Method:
         raise UsageError(f"method '{name}' needs the package {package}: pip install {package}")
     module, _, attribute = METHODS[name].path.partition(":")
     return getattr(import_module(f"vsacli.baselines.{module}"), attribute)(**settings)
+
+
+def weight_files(name: str, **settings: object) -> list[Path]:
+    """The files of trained weights that a method made so would read; none for a method that learns nothing."""
+    if name not in METHODS:
+        return []
+    module, _, attribute = METHODS[name].path.partition(":")
+    if missing_package(name) is not None:
+        return []
+    find = getattr(getattr(import_module(f"vsacli.baselines.{module}"), attribute), "weight_files", None)
+    return find(**settings) if find is not None else []

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vsacli.baselines.base import ClassPrediction, RegressionPrediction
+from vsacli.baselines.base import ClassPrediction, RegressionPrediction, seed_from
 from vsacli.tasks.episode import Episode, TaskKind
 
 if TYPE_CHECKING:
@@ -29,28 +30,54 @@ class VSA:
         self.checkpoint = checkpoint
         self.device = device
 
+    @staticmethod
+    def weight_files(checkpoint: str | None = None, device: str = "cpu") -> list[Path]:
+        """The weights of the checkpoint, or of all bundled ones."""
+        from vsacli.checkpoints import WEIGHTS_FILE, bundled_checkpoints
+
+        bundled = bundled_checkpoints()
+        folders = list(bundled.values()) if checkpoint is None else [bundled.get(checkpoint, Path(checkpoint))]
+        return [f / WEIGHTS_FILE for f in folders if (f / WEIGHTS_FILE).is_file()]
+
     def fit_predict(self, episode: Episode, rng: np.random.Generator) -> ClassPrediction | RegressionPrediction:
         """One pass of the network over labeled and unlabeled rows."""
         from vsacli.inference import predict
 
         labeled = np.arange(len(episode.x)) < episode.n_labeled
+        y = episode.y[labeled]
+        classes = episode.kind == "classification"
+        # The network is asked about classes that have a label; the others get none of its probability.
+        seen, codes = np.unique(y, return_inverse=True) if classes else (y[:0], y)
         answer = predict(
-            _load(self.checkpoint, episode.kind),
+            load(self.checkpoint, episode.kind),
             episode.x,
             labeled,
-            episode.y[labeled],
-            episode.n_classes if episode.kind == "classification" else 0,
+            codes,
+            len(seen),
             device=self.device,
-            seed=int(rng.integers(2**31 - 1)),
+            seed=seed_from(rng),
         )
-        if episode.kind == "classification":
-            probs = np.asarray(answer.proba, np.float64)
-            return ClassPrediction(probs / probs.sum(axis=1, keepdims=True))
+        if classes:
+            found = np.asarray(answer.proba, np.float64)
+            probs = np.zeros((episode.n_unlabeled, episode.n_classes))
+            probs[:, seen] = found / found.sum(axis=1, keepdims=True)
+            return ClassPrediction(probs)
         return RegressionPrediction(np.asarray(answer.mean, np.float64), np.asarray(answer.std, np.float64))
 
 
+def embeddings(checkpoint: str | None, episode: Episode) -> np.ndarray:
+    """Embeddings of all rows of an episode, labeled first (N, M * H^(B)): what the paper's Figure 5 shows."""
+    import torch
+
+    from vsacli.tasks.episode import collate
+
+    with torch.inference_mode():
+        return load(checkpoint, episode.kind).model.embed(collate([episode]).tasks)[0].float().numpy()
+
+
 @lru_cache(maxsize=8)
-def _load(ref: str | None, kind: TaskKind) -> Checkpoint:
+def load(ref: str | None, kind: TaskKind) -> Checkpoint:
+    """The checkpoint, read once a process."""
     from vsacli.checkpoints import load_checkpoint
 
     return load_checkpoint(ref, kind=kind)

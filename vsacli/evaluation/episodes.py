@@ -26,6 +26,29 @@ class EpisodeKey:
 
 
 @dataclass(frozen=True)
+class DrawnEpisode:
+    """An episode and how it lies in its table.
+
+    Attributes
+    ----------
+    episode : Episode
+        Targets of regression have zero mean and unit deviation over the labeled rows: what a user can know.
+    rows : int64 (L + U,)
+        The table's rows that it consists of.
+    center, spread : float
+        A target in the table's units is `center + spread * y`; 0 and 1 for classes.
+    scale : float
+        `spread` in deviations of the whole table's targets; 1 for classes.
+    """
+
+    episode: Episode
+    rows: np.ndarray
+    center: float = 0.0
+    spread: float = 1.0
+    scale: float = 1.0
+
+
+@dataclass(frozen=True)
 class EpisodePlan:
     """How episodes are drawn.
 
@@ -53,18 +76,8 @@ class EpisodePlan:
         words = [zlib.crc32(str(w).encode()) for w in (name, *more)]
         return np.random.default_rng([self.seed, number, *words])
 
-    def draw(self, table: EncodedTable, key: EpisodeKey) -> tuple[Episode, np.ndarray, float]:
-        """One episode of a table.
-
-        Returns
-        -------
-        episode : Episode
-            Targets of regression have zero mean and unit deviation over the labeled rows.
-        rows : int64 (L + U,)
-            The table's rows that it consists of.
-        scale : float
-            Deviation of the labeled targets in deviations of the whole table's; 1 for classes.
-        """
+    def draw(self, table: EncodedTable, key: EpisodeKey) -> DrawnEpisode:
+        """One episode of a table."""
         rng = self.rng(table.name, key.number)
         if table.kind == "classification":
             labeled, unlabeled = _draw_classes(table, key.shot, self.n_unlabeled, rng)
@@ -77,8 +90,8 @@ class EpisodePlan:
 
 def make_episode(
     table: EncodedTable, labeled: np.ndarray, unlabeled: np.ndarray, scored: np.ndarray | None = None
-) -> tuple[Episode, np.ndarray, float]:
-    """An episode of the given rows of a table; returns what `EpisodePlan.draw` does.
+) -> DrawnEpisode:
+    """An episode of the given rows of a table.
 
     Parameters
     ----------
@@ -88,11 +101,11 @@ def make_episode(
         Rows whose answer counts; all by default.
     """
     rows = np.concatenate([labeled, unlabeled]).astype(np.int64)
-    y, scale = table.y[rows], 1.0
+    y, center, spread, scale = table.y[rows], 0.0, 1.0, 1.0
     if table.kind == "regression":
-        center, spread = _center_and_spread(table.y[labeled])
-        _, whole = _center_and_spread(table.y[table.labeled])
-        y, scale = ((y - center) / spread).astype(np.float32), spread / whole
+        center, spread = center_and_spread(table.y[labeled])
+        scale = spread / center_and_spread(table.y[table.labeled])[1]
+        y = ((y - center) / spread).astype(np.float32)
     episode = Episode(
         x=table.x[rows],
         n_labeled=len(labeled),
@@ -103,7 +116,7 @@ def make_episode(
         name=table.name,
         family=table.family or table.name,
     )
-    return episode, rows, scale
+    return DrawnEpisode(episode, rows, center, spread, scale)
 
 
 def _draw_classes(
@@ -123,7 +136,7 @@ def _draw_classes(
     return rng.permutation(np.concatenate(labeled)), rng.permutation(np.concatenate(unlabeled))
 
 
-def _center_and_spread(y: np.ndarray) -> tuple[float, float]:
+def center_and_spread(y: np.ndarray) -> tuple[float, float]:
     """Mean and deviation; a deviation of zero counts as one."""
     y = y.astype(np.float64)
     return float(y.mean()), float(y.std()) or 1.0

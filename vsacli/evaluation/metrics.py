@@ -107,21 +107,21 @@ def log_loss(answer: Ints, probs: Floats, floor: float = 1e-6) -> float:
 
 def calibration_error(answer: Ints, probs: Floats, bins: int = 10) -> float:
     """Expected calibration error: |accuracy - confidence| in bins of confidence, weighted by their rows."""
-    return float(sum(w * abs(a - c) for w, a, c in reliability(answer, probs, bins)))
+    return sum(abs(right - total) for _, right, total in confidence_bins(answer, probs, bins)) / len(answer)
 
 
-def reliability(answer: Ints, probs: Floats, bins: int = 10) -> list[tuple[float, float, float]]:
-    """Share of rows, accuracy and mean confidence in each bin of confidence that holds rows.
+def confidence_bins(answer: Ints, probs: Floats, bins: int = 10) -> list[tuple[int, int, float]]:
+    """Rows, right answers and the sum of confidences in each bin of confidence.
 
-    Bins have equal width over (0, 1], closed on the right.
+    Bins have equal width over (0, 1], closed on the right. Sums, so that bins of several episodes add up.
     """
     confidence = probs.max(axis=1)
     right = probs.argmax(axis=1) == answer
     place = np.clip(np.ceil(confidence * bins).astype(int) - 1, 0, bins - 1)
-    return [
-        (float(np.mean(place == b)), float(right[place == b].mean()), float(confidence[place == b].mean()))
-        for b in np.unique(place)
-    ]
+    counts = np.bincount(place, minlength=bins)
+    hits = np.bincount(place, weights=right, minlength=bins)
+    totals = np.bincount(place, weights=confidence, minlength=bins)
+    return [(int(n), int(h), round(float(t), 9)) for n, h, t in zip(counts, hits, totals, strict=True)]
 
 
 def certain_half_accuracy(answer: Ints, probs: Floats) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
@@ -11,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from vsacli.baselines.base import ClassPrediction, Method, RegressionPrediction
-from vsacli.baselines.registry import make_method
-from vsacli.evaluation.episodes import EpisodeKey, EpisodePlan
-from vsacli.evaluation.metrics import classification_metrics, regression_metrics
+from vsacli.baselines.registry import make_method, weight_files
+from vsacli.evaluation.episodes import DrawnEpisode, EpisodeKey, EpisodePlan
+from vsacli.evaluation.metrics import classification_metrics, confidence_bins, regression_metrics
 from vsacli.tasks.episode import Episode
 from vsacli.tasks.store import EncodedTable
 
@@ -40,10 +41,22 @@ class MethodSpec:
         """The method, cached in this process."""
         return _make(self)
 
+    def fingerprint(self) -> str:
+        """Changes when the method, its settings or the weights of its checkpoint do."""
+        return _fingerprint(self)
+
 
 @lru_cache(maxsize=32)
 def _make(spec: MethodSpec) -> Method:
     return make_method(spec.method, **dict(spec.settings))
+
+
+@lru_cache(maxsize=32)
+def _fingerprint(spec: MethodSpec) -> str:
+    digest = hashlib.sha256(repr((spec.method, spec.settings)).encode())
+    for weights in weight_files(spec.method, **dict(spec.settings)):
+        digest.update(weights.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 @dataclass(frozen=True)
@@ -61,6 +74,9 @@ class Record:
     metrics : figure -> value; empty when the method failed
     error : why it failed, None when it did not
     seed, unlabeled : what the episode was drawn with
+    fingerprint : of the method, its settings and its weights: results of another one are not reused
+    bins : (rows, right answers, sum of confidences) in ten bins of confidence; classification only
+    tags : marks of the table
     """
 
     table: str
@@ -78,6 +94,9 @@ class Record:
     error: str | None = None
     seed: int = 0
     unlabeled: int = 0
+    fingerprint: str = ""
+    bins: list[tuple[int, int, float]] = field(default_factory=list)
+    tags: tuple[str, ...] = ()
 
     @property
     def key(self) -> tuple[str, str, int, int]:
@@ -94,7 +113,8 @@ class Record:
     def from_dict(cls, values: dict[str, Any]) -> Record:
         """The record that `to_dict` wrote."""
         metrics = {k: float("nan") if v is None else float(v) for k, v in values["metrics"].items()}
-        return cls(**{**values, "metrics": metrics})
+        bins = [(int(n), int(right), float(total)) for n, right, total in values["bins"]]
+        return cls(**{**values, "metrics": metrics, "bins": bins, "tags": tuple(values["tags"])})
 
 
 def attempt(method: Callable[[], Method], episode: Episode, rng: np.random.Generator) -> tuple[Prediction | str, float]:
@@ -133,35 +153,51 @@ def score(prediction: Prediction, episode: Episode, scale: float = 1.0) -> dict[
 def run_table(table: EncodedTable, plan: EpisodePlan, cells: Sequence[tuple[EpisodeKey, MethodSpec]]) -> list[Record]:
     """The given episodes and methods on one table, in order."""
     records = []
-    drawn: tuple[EpisodeKey, Episode, float] | None = None
+    drawn: tuple[EpisodeKey, DrawnEpisode] | None = None
     for key, spec in cells:
         if drawn is None or drawn[0] != key:
-            episode, _, scale = plan.draw(table, key)
-            drawn = key, episode, scale
-        _, episode, scale = drawn
+            drawn = key, plan.draw(table, key)
         rng = plan.rng(table.name, key.number, spec.method, key.shot)
-        prediction, seconds = attempt(spec.make, episode, rng)
-        failed = isinstance(prediction, str)
-        records.append(
-            Record(
-                table=table.name,
-                family=episode.family,
-                kind=table.kind,
-                method=spec.label,
-                shot=key.shot,
-                episode=key.number,
-                n_labeled=episode.n_labeled,
-                n_unlabeled=episode.n_unlabeled,
-                n_attributes=episode.x.shape[1],
-                n_classes=episode.n_classes,
-                seconds=round(seconds, 6),
-                metrics={} if failed else score(prediction, episode, scale),
-                error=prediction if failed else None,
-                seed=plan.seed,
-                unlabeled=plan.n_unlabeled,
-            )
-        )
+        prediction, seconds = attempt(spec.make, drawn[1].episode, rng)
+        records.append(make_record(table, plan, key, spec, drawn[1], prediction, seconds))
     return records
+
+
+def make_record(
+    table: EncodedTable,
+    plan: EpisodePlan,
+    key: EpisodeKey,
+    spec: MethodSpec,
+    drawn: DrawnEpisode,
+    prediction: Prediction | str,
+    seconds: float,
+) -> Record:
+    """The record of one attempt."""
+    episode = drawn.episode
+    failed = isinstance(prediction, str)
+    bins = []
+    if isinstance(prediction, ClassPrediction):
+        bins = confidence_bins(episode.answer[episode.scored], prediction.probs[episode.scored])
+    return Record(
+        table=table.name,
+        family=episode.family,
+        kind=table.kind,
+        method=spec.label,
+        shot=key.shot,
+        episode=key.number,
+        n_labeled=episode.n_labeled,
+        n_unlabeled=episode.n_unlabeled,
+        n_attributes=episode.x.shape[1],
+        n_classes=episode.n_classes,
+        seconds=round(seconds, 6),
+        metrics={} if failed else score(prediction, episode, drawn.scale),
+        error=prediction if failed else None,
+        seed=plan.seed,
+        unlabeled=plan.n_unlabeled,
+        fingerprint=spec.fingerprint(),
+        bins=bins,
+        tags=table.tags,
+    )
 
 
 def run_suite(
