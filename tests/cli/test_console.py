@@ -47,7 +47,7 @@ def test_progress_in_a_log_is_rare(capsys: pytest.CaptureFixture[str], monkeypat
             now[0] = float(second)
             progress("labeling", second * 1000, 40000)
     assert capsys.readouterr().err == (
-        "vsa: labeling: 15,000 of 40,000 rows (38%)\nvsa: labeling: 30,000 of 40,000 rows (75%)\n"
+        "vsa: labeling: 15,000 of 40,000 (38%)\nvsa: labeling: 30,000 of 40,000 (75%)\n"
     )
 
 

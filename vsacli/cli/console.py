@@ -76,7 +76,7 @@ class _PlainProgress:
         if now - self._last >= PLAIN_PROGRESS_SECONDS:
             self._last = now
             share = f" ({done / total:.0%})" if total else ""
-            say(f"vsa: {step}: {done:,} of {total:,} rows{share}")
+            say(f"vsa: {step}: {done:,} of {total:,}{share}")
 
 
 @contextmanager
