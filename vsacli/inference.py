@@ -5,9 +5,12 @@
 A table of a few hundred rows is one chunk, as in the paper: all its rows are read together. A
 larger one is split, so that time grows linearly with its rows and memory not at all: every chunk
 holds the labeled rows and ``chunk_rows`` unlabeled ones, drawn at random from the whole table.
-Which rows share a chunk depends on their contents and the seed, not on their order, and identical
-rows get identical answers. More labeled rows than ``context_rows`` are dealt into several contexts
-(every class in each), whose answers are averaged.
+More labeled rows than ``context_rows`` are dealt into several contexts (every class in each), whose
+answers are averaged.
+
+Which rows share a chunk, and in which order rows and attributes enter the network, depends on their
+contents and the seed (:mod:`vsacli.hashing`), not on their order in the table: another order gives
+the same answers, and identical rows get identical ones.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vsacli.errors import DataError, ResourceError, UsageError
+from vsacli.hashing import attribute_signatures, distinct_rows, row_order, signs
 
 if TYPE_CHECKING:
     import torch
@@ -38,6 +42,7 @@ class InferenceConfig:
     contexts_per_chunk: int = 2  # contexts averaged where labeled rows need several
     memory: int = 400 << 20  # bytes that a pass may take, about
     least_chunk: int = 16  # unlabeled rows below which a pass is not cut further
+    views: int = 1  # passes averaged: the table as it is, then with the signs of random attributes turned
 
 
 @dataclass
@@ -76,10 +81,14 @@ def choose_device(name: str) -> torch.device:
     there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
     if name == "auto":
         return torch.device(next(d for d, ok in there.items() if ok))
-    if name.split(":")[0] not in there:
+    kind, _, index = name.partition(":")
+    if kind not in there or (index and not index.isdecimal()) or name.endswith(":"):
         raise UsageError(f"unknown device {name!r}; use auto, cpu, cuda or mps")
-    if not there[name.split(":")[0]]:
+    if not there[kind]:
         raise UsageError(f"device {name} is not available here; use --device cpu")
+    count = torch.cuda.device_count() if kind == "cuda" else 1
+    if index and int(index) >= count:
+        raise UsageError(f"device {name} is not available here: there is {kind}:0 to {kind}:{count - 1}")
     return torch.device(name)
 
 
@@ -139,41 +148,44 @@ def predict(
     if classes and (n_classes == 1 or not len(rows)):
         out.proba = np.ones((len(rows), n_classes), np.float32)
         return out
-    centre, scale = (0.0, 1.0) if classes else _target_scale(y)
-    if not classes and (scale == 0 or not len(rows)):
+    scale = None if classes else _TargetScale.of(y)
+    if scale is not None and (scale.spread == 0 or not len(rows)):
         # All given targets are equal, and nothing says how others differ.
-        out.mean, out.std = np.full(len(rows), centre), np.zeros(len(rows))
+        out.mean, out.std = np.full(len(rows), scale.constant), np.zeros(len(rows))
         return out
-    target = np.asarray(y, np.int64) if classes else ((np.asarray(y, np.float64) - centre) / scale).astype(np.float32)
+    target = np.asarray(y, np.int64) if scale is None else scale.apply(y)
 
     runner = _Runner(checkpoint, where, n_classes if classes else 1)
-    contexts = _contexts(x[support], target if classes else None, config.context_rows, seed)
+    signatures = attribute_signatures(x)
+    attributes = np.argsort(signatures, kind="stable")
+    turned = signs(signatures[attributes], config.views, seed)
+    order = row_order(x[support], signatures, seed, target)
+    contexts = _contexts(target[order] if classes else None, len(order), config.context_rows)
+    contexts = [order[c] for c in contexts]
     fit = _rows_that_fit(config, runner, len(contexts[0]), x.shape[1])
-    signatures = _attribute_signatures(x)
-    if len(rows) <= fit:
-        distinct, back = np.arange(len(rows)), None
-    else:
-        distinct, back = _distinct_rows(x[rows])
-    order = distinct[np.argsort(_row_hashes(x[rows[distinct]], signatures, seed), kind="stable")]
-    n_chunks = -(-len(order) // fit)
+    distinct, back = distinct_rows(x[rows])
+    read = np.arange(len(rows)) if len(rows) <= fit else distinct  # a table read at once is read as it is
+    read = read[row_order(x[rows[read]], signatures, seed)]
+    n_chunks = -(-len(read) // fit)
     answers = np.empty((len(rows), runner.width), np.float32)
     done = 0
     for i in range(n_chunks):
-        chunk = order[i * len(order) // n_chunks : (i + 1) * len(order) // n_chunks]
-        used = [contexts[(i * config.contexts_per_chunk + j) % len(contexts)] for j in range(config.contexts_per_chunk)]
-        used = used[: len(contexts)]
-        parts = [runner.run(x[support[c]], target[c], x[rows[chunk]], config.least_chunk) for c in used]
+        chunk = read[i * len(read) // n_chunks : (i + 1) * len(read) // n_chunks]
+        unlabeled = x[np.ix_(rows[chunk], attributes)]
+        parts = []
+        for j in range(min(config.contexts_per_chunk, len(contexts))):
+            c = contexts[(i * config.contexts_per_chunk + j) % len(contexts)]
+            context = x[np.ix_(support[c], attributes)]
+            parts += [runner.run(context * s, target[c], unlabeled * s, config.least_chunk) for s in turned]
         answers[chunk] = _average(parts, classes)
         done += len(chunk)
         if progress is not None:
-            progress(done * len(rows) // len(order), len(rows))
-    if back is not None:
-        answers = answers[distinct[back]]
-    if classes:
+            progress(done * len(rows) // len(read), len(rows))
+    answers = answers[distinct[back]]
+    if scale is None:
         out.proba = answers
     else:
-        out.mean = answers[:, 0].astype(np.float64) * scale + centre
-        out.std = np.sqrt(answers[:, 1].astype(np.float64)) * scale
+        out.mean, out.std = scale.undo(answers[:, 0], answers[:, 1])
     return out
 
 
@@ -190,14 +202,19 @@ class _Runner:
         self.temperature = float(calibration.get("temperature", 1.0))
         self.std_factor = float(calibration.get("std_factor", 1.0))
         self.width = n_classes if self.kind == "classification" else 2
+        self.too_many: int | None = None  # rows of a pass that did not fit
 
     def run(self, context: np.ndarray, y: np.ndarray, chunk: np.ndarray, least: int) -> np.ndarray:
-        """Answers (rows of ``chunk``, width) of one pass."""
-        try:
-            return self._pass(context, y, chunk)
-        except (RuntimeError, MemoryError) as e:
-            if not _out_of_memory(e):
-                raise
+        """Answers (rows of ``chunk``, width), in one pass where that fits in memory."""
+        rows = len(context) + len(chunk)
+        if self.too_many is None or rows < self.too_many or len(chunk) <= least:
+            try:
+                return self._pass(context, y, chunk)
+            except (RuntimeError, MemoryError) as e:
+                if not _out_of_memory(e):
+                    raise
+            # outside of the handler, whose traceback keeps the tensors of the failed pass alive
+            self.too_many = rows
         if len(chunk) <= least:
             raise ResourceError(
                 f"{len(context)} labeled and {len(chunk)} unlabeled rows of {chunk.shape[1]} attributes do not fit "
@@ -240,16 +257,50 @@ class _Runner:
 
 def _out_of_memory(error: BaseException) -> bool:
     return isinstance(error, MemoryError) or any(
-        s in str(error).lower() for s in ("out of memory", "can't allocate memory", "cannot allocate memory")
+        s in str(error).lower()
+        for s in (
+            "out of memory",
+            "not enough memory",
+            "can't allocate memory",
+            "cannot allocate memory",
+            "status_alloc_failed",
+        )
     )
 
 
-def _target_scale(y: np.ndarray) -> tuple[float, float]:
-    """Mean and spread in float64: targets near 1e13 must not meet float32 before they are scaled."""
-    y = np.asarray(y, np.float64)
-    centre = float(y.mean())
-    spread = float(y.std())
-    return centre, 0.0 if spread <= 1e-12 * max(1e-300, float(np.abs(y).max())) else spread
+@dataclass(frozen=True)
+class _TargetScale:
+    """Targets to mean 0 and spread 1, in float64: values near 1e13 or 1e308 must not meet float32 before.
+
+    Everything is computed on targets divided by the largest magnitude, ``size``.
+    """
+
+    size: float
+    centre: float
+    spread: float  # 0: all equal
+    constant: float  # the value of equal targets
+
+    @classmethod
+    def of(cls, y: np.ndarray) -> _TargetScale:
+        y = np.asarray(y, np.float64)
+        size = float(np.abs(y).max())
+        if y.min() == y.max():
+            return cls(size, 0.0, 0.0, float(y[0]))
+        parts = y / size
+        return cls(size, float(parts.mean()), float(parts.std()), float(y.mean()))
+
+    def apply(self, y: np.ndarray) -> np.ndarray:
+        """Targets as the network takes them, float32."""
+        return ((np.asarray(y, np.float64) / self.size - self.centre) / self.spread).astype(np.float32)
+
+    def undo(self, mean: np.ndarray, var: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and standard deviation in the units of the targets, float64, finite."""
+        most = np.finfo(np.float64).max
+        with np.errstate(over="ignore"):
+            m = (mean.astype(np.float64) * self.spread + self.centre) * self.size
+            s = np.sqrt(var.astype(np.float64)) * self.spread * self.size
+        # NaN stays NaN, for the caller to see; what lies beyond float64 becomes its last number.
+        return np.clip(m, -most, most), np.minimum(s, most)
 
 
 def _average(parts: list[np.ndarray], classes: bool) -> np.ndarray:
@@ -269,63 +320,20 @@ def _rows_that_fit(config: InferenceConfig, runner: _Runner, n_context: int, n_a
     return int(np.clip(config.memory // per_row - n_context, config.least_chunk, config.chunk_rows))
 
 
-def _contexts(x: np.ndarray, codes: np.ndarray | None, limit: int, seed: int) -> list[np.ndarray]:
-    """Deal labeled rows into contexts of about ``limit``, every class in each of them.
+def _contexts(codes: np.ndarray | None, n: int, limit: int) -> list[np.ndarray]:
+    """Deal ``n`` labeled rows, as they come, into contexts of about ``limit``, every class in each of them.
 
-    Rows are dealt in an order that depends on their contents and the seed. A class with fewer rows
-    than there are contexts lends a row to several.
+    A class with fewer rows than there are contexts lends a row to several.
     """
-    n = len(x)
+    order = np.arange(n)
     if n <= limit:
-        return [np.arange(n)]
-    order = np.argsort(_row_hashes(x, _attribute_signatures(x), seed), kind="stable")
+        return [order]
     k = -(-n // limit)
     if codes is None:
         return [order[i::k] for i in range(k)]
     hands: list[list[np.ndarray]] = [[] for _ in range(k)]
     for c in np.unique(codes):
-        own = order[codes[order] == c]
+        own = order[codes == c]
         for i in range(k):
             hands[i].append(own[i::k] if len(own) > i else own[i % len(own)][None])
     return [np.concatenate(h) for h in hands]
-
-
-def _mix(h: np.ndarray) -> np.ndarray:
-    """The finaliser of splitmix64: a bijection of uint64 that scatters."""
-    h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return h ^ (h >> np.uint64(31))
-
-
-def _bits(column: np.ndarray) -> np.ndarray:
-    """float32 bits as uint64, one pattern for all zeros and one for all NaNs."""
-    clean = np.where(np.isnan(column), np.float32(np.nan), column + np.float32(0))
-    return np.ascontiguousarray(clean).view(np.uint32).astype(np.uint64)
-
-
-def _attribute_signatures(x: np.ndarray) -> np.ndarray:
-    """A number for each attribute that depends on its values, not on their order or its place, (M,)."""
-    with np.errstate(over="ignore"):
-        return np.array(
-            [_mix(_bits(x[:, j]) + np.uint64(1)).sum(dtype=np.uint64) for j in range(x.shape[1])], np.uint64
-        )
-
-
-def _row_hashes(x: np.ndarray, signatures: np.ndarray, seed: int) -> np.ndarray:
-    """A pseudo-random number for each row that does not depend on the order of attributes, uint64 (n,)."""
-    h = np.zeros(len(x), np.uint64)
-    with np.errstate(over="ignore"):
-        start = _mix(np.array([seed + 0x9E3779B97F4A7C15 & (1 << 64) - 1], np.uint64))[0]
-        for j, signature in enumerate(signatures):
-            h += _mix(_bits(x[:, j]) ^ _mix(signature + start))
-        return _mix(h)
-
-
-def _distinct_rows(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """First of each group of identical rows, and for each row the position of its group in that list."""
-    h = np.zeros(len(x), np.uint64)
-    with np.errstate(over="ignore"):
-        for j in range(x.shape[1]):
-            h = _mix(h * np.uint64(31) + _bits(x[:, j]) + np.uint64(j + 1))
-    _, first, back = np.unique(h, return_index=True, return_inverse=True)
-    return first, back

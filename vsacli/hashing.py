@@ -1,0 +1,119 @@
+"""Numbers for rows and attributes that depend on contents alone: what makes a choice random but not arbitrary.
+
+    x (n, M) --> a signature for each attribute (M,) --> a hash for each row (n,) --> an order of the rows
+
+Attributes that hold the same values in another order of rows have the same signature, and rows the
+same hash in another order of attributes. So a sample of rows, or the signs of a view, come out the
+same however a table is sorted, and differ with the seed as if drawn at random.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+
+
+def attribute_signatures(x: np.ndarray) -> np.ndarray:
+    """A number for each attribute that does not depend on the order of rows or attributes.
+
+    Two rounds, as in colour refinement of graphs: of its values alone, then of its values and what
+    else their rows hold, since two-valued attributes are often equal in the first.
+
+    Parameters
+    ----------
+    x : ndarray of float32, shape (n, M)
+
+    Returns
+    -------
+    ndarray of uint64, shape (M,)
+    """
+    with np.errstate(over="ignore"):
+        first = np.array([_mix(_bits(c) + np.uint64(1)).sum(dtype=np.uint64) for c in x.T], np.uint64)
+        rows = _combined(x, _mix(first))
+        return np.array([_mix(_bits(c) ^ rows).sum(dtype=np.uint64) for c in x.T], np.uint64)
+
+
+def row_hashes(x: np.ndarray, signatures: np.ndarray, seed: int) -> np.ndarray:
+    """A number for each row that does not depend on the order of attributes.
+
+    Parameters
+    ----------
+    x : ndarray of float32, shape (n, M)
+    signatures : ndarray of uint64, shape (M,)
+        As :func:`attribute_signatures` gives them; of a larger table that ``x`` is part of, too.
+    seed : int
+
+    Returns
+    -------
+    ndarray of uint64, shape (n,)
+    """
+    with np.errstate(over="ignore"):
+        return _mix(_combined(x, _mix(signatures + _seeded(seed))))
+
+
+def row_order(x: np.ndarray, signatures: np.ndarray, seed: int, y: np.ndarray | None = None) -> np.ndarray:
+    """An order of the rows that looks random and does not depend on the one they have.
+
+    Rows of one hash are ordered by their contents and by ``y`` (n,), if given.
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
+    """
+    keys = (_exact_hashes(x), row_hashes(x, signatures, seed))
+    return np.lexsort(keys if y is None else (y, *keys))
+
+
+def distinct_rows(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """First of each group of identical rows, and for each row the position of its group in that list."""
+    _, first, back = np.unique(_exact_hashes(x), return_index=True, return_inverse=True)
+    return first, back
+
+
+def signs(signatures: np.ndarray, views: int, seed: int) -> np.ndarray:
+    """Signs of the attributes in each view: all 1 in the first, random ones in the others.
+
+    Returns
+    -------
+    ndarray of float32, shape (views, M)
+    """
+    out = np.ones((views, len(signatures)), np.float32)
+    with np.errstate(over="ignore"):
+        for v in range(1, views):
+            bits = _mix(signatures ^ _seeded(seed, v)) >> np.uint64(63)
+            out[v] = 1 - 2 * bits.astype(np.float32)
+    return out
+
+
+def _seeded(seed: int, number: int = 0) -> np.uint64:
+    return _mix(np.array([(seed + (number + 1) * int(_STEP)) & (1 << 64) - 1], np.uint64))[0]
+
+
+def _combined(x: np.ndarray, salts: np.ndarray) -> np.ndarray:
+    """Sum over attributes of the mixed (value, salt), uint64 (n,)."""
+    h = np.zeros(len(x), np.uint64)
+    with np.errstate(over="ignore"):
+        for column, salt in zip(x.T, salts, strict=True):
+            h += _mix(_bits(column) ^ salt)
+    return h
+
+
+def _exact_hashes(x: np.ndarray) -> np.ndarray:
+    """A number for each row that tells all different rows apart, uint64 (n,)."""
+    with np.errstate(over="ignore"):
+        return _combined(x, _mix(_STEP * (np.arange(x.shape[1], dtype=np.uint64) + np.uint64(1))))
+
+
+def _mix(h: np.ndarray) -> np.ndarray:
+    """The finaliser of splitmix64: a bijection of uint64 that scatters."""
+    with np.errstate(over="ignore"):
+        h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return h ^ (h >> np.uint64(31))
+
+
+def _bits(column: np.ndarray) -> np.ndarray:
+    """float32 bits as uint64, one pattern for all zeros and one for all NaNs."""
+    clean = np.where(np.isnan(column), np.float32(np.nan), column + np.float32(0))
+    return np.ascontiguousarray(clean).view(np.uint32).astype(np.uint64)

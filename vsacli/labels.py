@@ -1,0 +1,103 @@
+"""The y of an estimator: which labels are missing, and what the given ones are.
+
+NaN, None, pd.NA and NaT are missing, in an array, list or series of any dtype. So is the text "nan" in an array of
+NumPy's own text type, since that is what ``np.array(["a", np.nan])`` makes of a NaN.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import column_or_1d
+
+from vsacli.errors import DataError
+
+
+def split_classes(y: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The given classes, and which labels are missing.
+
+    Returns
+    -------
+    given : ndarray, shape (L,)
+        Of one plain type: text (object), bool, int64, float64, or the dtype that `y` has.
+    missing : ndarray of bool, shape (n,)
+
+    Raises
+    ------
+    DataError
+        If `y` is no column of labels, or mixes text and numbers.
+    """
+    values, missing = _split(y)
+    given = values[~missing]
+    if given.dtype.kind == "f" and not np.isfinite(given).all():
+        raise DataError("Input y contains infinity; make such labels finite, or NaN to have them filled")
+    if given.dtype != object:
+        return given, missing
+    if all(isinstance(v, str) for v in given):
+        return given, missing
+    for kind, dtype in (((bool, np.bool_), np.bool_), (Integral, np.int64), (Real, np.float64)):
+        if all(isinstance(v, kind) for v in given):
+            try:
+                return given.astype(dtype), missing
+            except OverflowError:
+                return given, missing
+    kinds = sorted({type(v).__name__ for v in given})
+    raise DataError(f"Unknown label type: y holds {' and '.join(kinds)}; make them of one type, y.astype(str) for one")
+
+
+def split_numbers(y: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The given targets, float64 (L,), all finite; and which are missing, bool (n,).
+
+    Raises
+    ------
+    DataError
+        If `y` is no column of numbers.
+    """
+    values, missing = _split(y)
+    given = values[~missing]
+    if given.dtype.kind in "mMcSU" or any(
+        isinstance(v, (str, bytes)) for v in (given if given.dtype == object else [])
+    ):
+        raise DataError(f"y holds {given[0]!r}, which is no number; use VSAClassifier for classes")
+    try:
+        numbers = given.astype(np.float64)
+    except (TypeError, ValueError, OverflowError) as e:
+        raise DataError(f"y holds something that is no number ({e})") from e
+    if not np.isfinite(numbers).all():
+        raise DataError("Input y contains infinity; make such targets finite, or NaN to have them predicted")
+    return numbers, missing
+
+
+def _split(y: Any) -> tuple[np.ndarray, np.ndarray]:
+    """One dimension of values, and where they are missing; both (n,)."""
+    import pandas as pd
+
+    if isinstance(y, pd.DataFrame):
+        y = y.iloc[:, 0].array if y.shape[1] == 1 and _warned(y) else y
+    if hasattr(y, "__arrow_c_stream__") and not isinstance(y, (pd.DataFrame, pd.Series)):
+        import pyarrow as pa
+
+        y = pa.chunked_array(y).to_pandas(types_mapper=pd.ArrowDtype)
+    if isinstance(y, (pd.Series, pd.Index, pd.api.extensions.ExtensionArray)):
+        series = pd.Series(y)
+        missing = series.isna().to_numpy(dtype=bool)
+        given = series[~missing].to_numpy()
+        values = np.empty(len(series), given.dtype)
+        values[~missing] = given
+        return values, missing
+    if isinstance(y, (list, tuple)):
+        y = np.asarray(y, dtype=object)  # else NumPy spells NaN among words as a word
+    values = column_or_1d(np.asarray(y), warn=True)
+    missing = np.asarray(pd.isna(values), dtype=bool)
+    if values.dtype.kind == "U":
+        missing = values == "nan"
+        values = values.astype(object)
+    return values, missing
+
+
+def _warned(y: Any) -> bool:
+    """The warning that scikit-learn gives for a y with a single column; True."""
+    column_or_1d(np.zeros(y.shape), warn=True)
+    return True
