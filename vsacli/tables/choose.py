@@ -145,7 +145,7 @@ def _fit_numbers(name: str, x: np.ndarray, style: NumberStyle, source: pa.Array 
         raise LeftOut("empty: no cell holds a value")
     if bool(np.all(observed == observed[0])):
         if len(observed) == len(x):
-            raise LeftOut(f"constant: every cell is {observed[0] if source is None else source[0].as_py():.40}")
+            raise LeftOut(f"constant: every cell is {str(observed[0] if source is None else source[0].as_py())[:40]}")
         if observed[0] == 1 and len(observed) > 1:
             return FlagEncoder(), (~np.isnan(x)).astype(np.float32)[:, None]
     encoder = NumberEncoder(style, RobustScale.fit(x))
@@ -208,13 +208,13 @@ def _fit_categories(name: str, cells: Distinct, decimal: str, seed: int) -> Fitt
         if cells.n_observed == len(cells.codes):
             raise LeftOut(f"constant: every cell is {cells.values[0].as_py()[:40]}")
         return FlagEncoder(), (cells.codes >= 0).astype(np.float32)[:, None]
-    if pc.any(pc.match_substring_regex(cells.values, "[0-9][-/.:年 ]")).as_py():
+    if pc.any(pc.match_substring_regex(cells.values, "[0-9]")).as_py():
         from vsacli.tables.dates import ClockEncoder, DateEncoder
 
         fitted = ClockEncoder.fit(cells) or DateEncoder.fit_text(cells, decimal, seed)
         if fitted is not None:
             return fitted
-    reason = columnkinds.id_reason_of_text(name, cells)
+    reason = columnkinds.id_reason_of_text(name, united, cells.values.slice(0, 2).to_pylist())
     if reason:
         raise LeftOut(reason)
     encoder = CategoryEncoder.fit(united)

@@ -38,6 +38,7 @@ _ID_NAME = re.compile(
     r"|(?<=[a-z])(?:Id|ID|Key|Index)$|^id(?:[^A-Za-z]|$)|^unnamed: \d+$|^$|^row(?:[ _.-]?(?:number|num|no|nr|names))?$",
 )
 _ID_NAME_ANY_CASE = re.compile(_ID_NAME.pattern.replace(r"|(?<=[a-z])(?:Id|ID|Key|Index)$", ""), re.IGNORECASE)
+_TEXTS_READ = 2_000
 _HEXADECIMAL = r"(?i)^\{?(?:0x)?[0-9a-f]{4,}(?:-?[0-9a-f]{2,})*\}?$"
 _WORDS = r"[\pL'’]{2,}[^\pL]+[\pL'’]{2,}"  # two words of letters, at least
 _LONG_LETTERS = r"(?:\pL[^\pL]{0,2}){12,}"  # a stretch of letters: Chinese text, a URL, an address
@@ -89,22 +90,24 @@ def id_reason_of_long_numbers(x: np.ndarray, column: pa.Array) -> str | None:
     return None
 
 
-def id_reason_of_text(name: str, cells: Distinct) -> str | None:
+def id_reason_of_text(name: str, cells: Distinct, examples: list[str]) -> str | None:
     """Say why a column of text is an id, or return None.
 
-    All cells different (or nearly all, if the name says id or they are hexadecimal), and not free text.
+    (Nearly) all cells differ and are not free text, or the column's name says id; or the cells are hexadecimal codes
+    that mostly differ, such as UUIDs and hashes.
     """
     k, n = len(cells.values), cells.n_observed
-    if k < 3:
+    if k < 3 or 2 * k <= n:
         return None
-    shown = ", ".join(cells.values.slice(0, 2).to_pylist())
+    shown = ", ".join(examples)
     shown = shown if len(shown) <= 40 else shown[:39] + "…"
-    if k == n and not is_free_text(cells):
-        return f"an id: all {n} values differ ({shown}, …)"
-    if k >= NEARLY_ALL * n and n >= MIN_SEQUENCE and (says_id(name) or not is_free_text(cells)):
-        return f"an id: {k} different values in {n} rows ({shown}, …)"
-    if 2 * k > n and n >= MIN_SEQUENCE and is_hexadecimal(cells.values):
+    if n >= MIN_SEQUENCE and is_hexadecimal(cells.values):
         return f"an id: hexadecimal codes, {k} different ones in {n} rows ({shown}, …)"
+    free_text = is_free_text(cells)
+    if k == n and not free_text:
+        return f"an id: all {n} values differ ({shown}, …)"
+    if k >= NEARLY_ALL * n and n >= MIN_SEQUENCE and (says_id(name) or not free_text):
+        return f"an id: {k} different values in {n} rows ({shown}, …)"
     return None
 
 
@@ -115,11 +118,15 @@ def is_hexadecimal(values: pa.Array) -> bool:
 
 
 def is_free_text(cells: Distinct) -> bool:
-    """Tell text from codes: at least half of the distinct values hold two words or a long stretch of letters."""
-    if is_hexadecimal(cells.values):
+    """Tell text from codes: at least half of the distinct values hold two words or a long stretch of letters.
+
+    Of many values, some `_TEXTS_READ` spread evenly over all of them in sorted order are read.
+    """
+    step = -(-len(cells.values) // _TEXTS_READ)
+    values = pc.utf8_slice_codeunits(cells.values.take(pa.array(range(0, len(cells.values), step))), 0, 200)
+    if is_hexadecimal(values):
         return False
-    text = pc.or_(pc.match_substring_regex(cells.values, _WORDS), pc.match_substring_regex(cells.values, _LONG_LETTERS))
-    return bool(pc.mean(text).as_py() >= 0.5)
+    return bool(pc.mean(pc.match_substring_regex(values, f"{_WORDS}|{_LONG_LETTERS}")).as_py() >= 0.5)
 
 
 def boolean_numbers(values: pa.Array) -> np.ndarray | None:

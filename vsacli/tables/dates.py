@@ -16,14 +16,16 @@ from vsacli.tables.scaling import RobustScale
 if TYPE_CHECKING:
     import pandas as pd
 
-DATE_SHARE = 0.9
+DATE_SHARE = 0.8
 """Share of the observed cells of a text column that must be dates (or times) for it to be one of dates."""
 
 _MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
 _LOOKS_LIKE_DATE = (
-    r"(?i)^(?:\d{4}-\d{1,2}$|\d{1,4}[-/.年] ?\d{1,2}[-/.月] ?\d{1,4}"
+    r"(?i)^(?:\d{4}-\d{1,2}$|\d{1,4}[-/年] ?\d{1,2}[-/月] ?\d{1,4}"
+    r"|\d{1,2}\.\d{1,2}\. ?\d{4}|\d{4}\. ?\d{1,2}\. ?\d{1,2}|\d{2}\.\d{2}\.\d{2}(?:\D|$)"  # but 1.2.10 is a version
     rf"|(?:[a-z]+,? )?\d{{1,2}}[a-z]{{0,2}}[ -]?(?:{_MONTHS})|(?:[a-z]+,? )?(?:{_MONTHS})[a-z]*\.?[ -]\d)"
 )
+_MORE_FORMATS = ("ISO8601", "%d.%m.%y", "%b %Y", "%B %Y", "%b-%Y", "%b-%y", "%d-%b-%y", "%Y年%m月%d日")  # never guessed
 _CLOCK = (
     r"(?i)^(?P<hours>\d{1,3}):(?P<minutes>[0-5]\d)(?P<seconds>(?::[0-5]\d(?:\.\d+)?)?)\s*(?P<half>(?:[ap]\.?m\.?)?)$"
 )
@@ -153,11 +155,12 @@ def _series(values: pa.Array) -> pd.Series:
 
 
 def _read_dates(cells: Distinct, decimal: str, seed: int) -> tuple[list[str], pd.Series]:
-    """Find the formats in which most distinct cells are dates, best first, and read them.
+    """Find the formats in which most distinct cells are dates, and read them.
 
-    Formats are guessed from a sample over the whole column and judged on all of it. Where both orders of day and
-    month read equally many cells, the day comes first if the mark between them is a point, or the file has decimal
-    commas, and the month otherwise (as in skrub's ToDatetime).
+    The format that reads most cells comes first, then the one that reads most of the rest, and so on. Formats are
+    guessed from a sample over the whole column and judged on all of it. Where both orders of day and month read
+    equally many cells, the day comes first if the mark between them is a point, or the file has decimal commas, and
+    the month otherwise (as in skrub's ToDatetime).
     """
     from pandas.tseries.api import guess_datetime_format
 
@@ -166,7 +169,7 @@ def _read_dates(cells: Distinct, decimal: str, seed: int) -> tuple[list[str], pd
     if len(series) > _GUESSED_FROM:
         drawn = np.sort(np.random.default_rng(seed).choice(len(series), _GUESSED_FROM, replace=False))
     sample = series.iloc[drawn].tolist()
-    guessed: set[str] = {"ISO8601"}
+    guessed: set[str] = set(_MORE_FORMATS)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for text in sample:
@@ -179,9 +182,16 @@ def _read_dates(cells: Distinct, decimal: str, seed: int) -> tuple[list[str], pd
         day_first = form.find("%d") < form.find("%m")
         return form != "ISO8601", day_first != (decimal == "," or "%d.%m" in form or "%m.%d" in form), form
 
-    counts = {form: cells.counts[_parse(series, form).notna().to_numpy()].sum() for form in guessed}
-    formats = sorted(guessed, key=lambda form: (-counts[form], *preference(form)))[:_MAX_FORMATS]
-    return formats, _parse_all(series, formats)
+    reads = {form: _parse(series, form).notna().to_numpy() for form in sorted(guessed)}
+    formats: list[str] = []
+    rest = np.ones(len(series), dtype=bool)
+    while len(formats) < _MAX_FORMATS:
+        best = min(reads, key=lambda form: (-cells.counts[reads[form] & rest].sum(), *preference(form)))
+        if not (reads[best] & rest).any():
+            break
+        formats.append(best)
+        rest &= ~reads[best]
+    return formats or ["ISO8601"], _parse_all(series, formats or ["ISO8601"])
 
 
 def _parse_all(series: pd.Series, formats: list[str]) -> pd.Series:

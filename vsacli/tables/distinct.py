@@ -12,14 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-# What pandas.read_csv reads as missing (pandas.io.parsers.readers.STR_NA_VALUES), kept here so that a table of
-# numbers can be read without importing pandas.
-MISSING_TOKENS = frozenset(
-    {
-        "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A",
-        "NA", "NULL", "NaN", "None", "n/a", "nan", "null",
-    }
-)  # fmt: skip
+from vsacli.tables.missing import PANDAS_TOKENS, SPACES
 
 
 @dataclass
@@ -58,13 +51,18 @@ class Distinct:
 
 
 def distinct_cells(text: pa.Array) -> Distinct:
-    """Collect the distinct cells of a column of strings; `MISSING_TOKENS` and white space count as missing."""
+    """Collect the distinct cells of a column of strings; white space and `PANDAS_TOKENS` are missing."""
     encoded = text.dictionary_encode()
-    spelled = pc.utf8_trim_whitespace(encoded.dictionary)
-    missing = pc.is_in(spelled, value_set=pa.array(sorted(MISSING_TOKENS), type=spelled.type))
+    spelled = trimmed(encoded.dictionary)
+    missing = pc.is_in(spelled, value_set=pa.array(["", *sorted(PANDAS_TOKENS)], type=spelled.type))
     indices = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
     cells = Distinct(spelled, indices, np.empty(0))
     return cells.merged(pc.if_else(missing, pa.scalar(None, spelled.type), spelled))
+
+
+def trimmed(text: pa.Array) -> pa.Array:
+    """Take white space (zero-width characters too) off both ends of every cell."""
+    return pc.utf8_trim(text, characters=SPACES)
 
 
 def _sorted_codes(encoded: pa.DictionaryArray) -> tuple[np.ndarray, pa.Array]:

@@ -47,7 +47,7 @@ def is_text(column: pa.Array) -> bool:
 
 
 def as_text(column: pa.Array) -> pa.Array:
-    """Spell a column of simple Arrow values as strings: true, 3 (not 3.0), 2.5, 2024-01-31."""
+    """Spell a column of simple Arrow values as strings: true, 3 (not 3.0), 2.5, 2024-01-31; null what is none."""
     if is_text(column):
         return column
     if pa.types.is_dictionary(column.type):
@@ -55,7 +55,12 @@ def as_text(column: pa.Array) -> pa.Array:
     if pa.types.is_floating(column.type):
         text = column.cast(pa.float64()).cast(pa.large_string())
         return pc.replace_substring_regex(text, r"\.0$", "")
-    return column.cast(pa.large_string())
+    if pa.types.is_large_binary(column.type):
+        return pa.nulls(len(column), pa.large_string())
+    try:
+        return column.cast(pa.large_string())
+    except pa.ArrowNotImplementedError:
+        return pa.nulls(len(column), pa.large_string())
 
 
 @dataclass

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vsacli.tables.distinct import Distinct, distinct_cells
+from vsacli.tables.distinct import Distinct, distinct_cells, trimmed
 
 # No Unicode classes and no counted repetition of them: RE2 would take 30 ms to compile the pattern instead of 0.5.
 _CURRENCY = (
@@ -98,6 +98,7 @@ def set_plain_apart(text: pa.Array, decimal: str) -> tuple[np.ndarray, Distinct]
     rest : Distinct
         The other cells; the plain ones are missing there.
     """
+    text = trimmed(text)
     is_plain = pc.match_substring_regex(text, _PLAIN[decimal])
     plain = plain_numbers(pc.if_else(is_plain, text, _null(text)), decimal)
     assert plain is not None  # what _PLAIN matches casts
@@ -182,7 +183,8 @@ def _split(values: pa.Array, decimal: str) -> tuple[np.ndarray, pa.Array]:
     for sign in ("sign", "sign2"):
         negative = negative ^ _mask(pc.equal(pc.struct_field(parts, sign), "-"))
     numbers[negative] *= -1
-    numbers[opened != _is_filled(parts, "close")] = np.nan
+    two_signs = _is_filled(parts, "sign") & _is_filled(parts, "sign2")
+    numbers[two_signs | (opened != _is_filled(parts, "close"))] = np.nan
 
     infinite = pc.struct_field(pc.extract_regex(values, _INFINITY), "sign")
     is_infinite = infinite.is_valid().to_numpy(zero_copy_only=False)

@@ -32,7 +32,9 @@ class TextEncoder:
     """A column of text: tf-idf of character trigrams, reduced to `N_COMPONENTS` numbers by a truncated SVD.
 
     skrub's StringEncoder is fitted on the distinct texts (each once, at most `MAX_FIT`, drawn at random from the
-    whole column) and applied to all of them in chunks; each component is scaled by `RobustScale` over all rows.
+    whole column) and applied to all of them in chunks. Each component becomes (x - mean) / standard deviation over all
+    rows, clipped smoothly as by `RobustScale`: components are bounded, and most of a text's are close to 0, so that
+    quartiles would say nothing about their spread.
     """
 
     def __init__(self, encoder: Any, max_length: int, scales: list[RobustScale]) -> None:
@@ -62,21 +64,25 @@ class TextEncoder:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # fewer n-grams than components: the encoder then keeps the n-grams
             encoder.fit(_series(texts, max_length))
-        rows = cells.take(_encode_in_chunks(encoder, cells.values, max_length))
-        scales = [RobustScale.fit(rows[:, j].astype(np.float64)) for j in range(rows.shape[1])]
+        components = _encode_in_chunks(encoder, cells.values, max_length)
+        # Sums over the sorted distinct texts, so that the order of the rows does not change a bit.
+        weights = cells.counts / cells.n_observed
+        means = weights @ components.astype(np.float64)
+        deviations = np.sqrt(weights @ np.square(components - means))
+        scales = [RobustScale(float(m), float(d) if d > 0 else 1.0) for m, d in zip(means, deviations, strict=True)]
         fitted = cls(encoder, max_length, scales)
-        return fitted, fitted._scaled(rows)
+        return fitted, cells.take(fitted._scaled(components))
 
     def encode(self, column: pa.Array) -> np.ndarray:
         cells = distinct_cells(as_text(column))
         if not len(cells.values):
             return np.full((len(column), len(self._scales)), np.nan, dtype=np.float32)
-        return self._scaled(cells.take(_encode_in_chunks(self._encoder, cells.values, self._max_length)))
+        return cells.take(self._scaled(_encode_in_chunks(self._encoder, cells.values, self._max_length)))
 
-    def _scaled(self, rows: np.ndarray) -> np.ndarray:
+    def _scaled(self, components: np.ndarray) -> np.ndarray:
         for j, scale in enumerate(self._scales):
-            rows[:, j] = scale.apply(rows[:, j].astype(np.float64))
-        return rows
+            components[:, j] = scale.apply(components[:, j].astype(np.float64))
+        return components
 
 
 def _series(texts: pa.Array, max_length: int) -> pd.Series:
