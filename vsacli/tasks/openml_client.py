@@ -83,7 +83,7 @@ def quiet_client() -> Iterator[None]:
                 options["timeout"] = options.get("timeout") or TIMEOUT_S
                 return plain_send(self, request, **options)
 
-            requests.adapters.HTTPAdapter.send = send
+            requests.adapters.HTTPAdapter.send = send  # pyright: ignore[reportAttributeAccessIssue]
             try:
                 yield
             finally:
@@ -125,7 +125,8 @@ def translated(call: Callable[P, R]) -> Callable[P, R]:
                 raise Unusable("does not fit in memory") from e
             except Exception as e:
                 # Whatever a parser makes of a damaged file: the table is skipped, and named with this.
-                raise Unusable(_one_line(e)) from e
+                cause = f" ({_one_line(e.__cause__)})" if e.__cause__ is not None else ""
+                raise Unusable(_one_line(e) + cause) from e
 
     return wrapped
 
@@ -136,6 +137,19 @@ def server_url() -> str:
         import openml
 
         return openml.config.server
+
+
+@contextmanager
+def use_server(url: str) -> Iterator[None]:
+    """Let the client speak to another server than it is configured for."""
+    with quiet_client():
+        import openml
+    configured = openml.config.server
+    openml.config.server = url
+    try:
+        yield
+    finally:
+        openml.config.server = configured
 
 
 @translated
@@ -160,7 +174,7 @@ def list_tasks(
     """
     import openml
 
-    filters = {"number_instances": _between(rows), "number_features": _between(columns)}
+    filters: dict[str, Any] = {"number_instances": _between(rows), "number_features": _between(columns)}
     types = openml.tasks.TaskType
     if kind == "classification":
         filters["number_classes"] = _between(classes)
@@ -204,10 +218,18 @@ def describe_task(task_id: int) -> TaskDescription:
 
     try:
         return describe()
-    except openml.exceptions.OpenMLServerError:
+    except (Unusable, OSError, openml.exceptions.OpenMLServerError):
         raise
-    except (ValueError, KeyError, SyntaxError):  # a cached file cut short (the client has removed it): once more
+    except Exception:  # a cached file that was cut short: the client has removed it, so once more
         return describe()
+
+
+def has_task(task_id: int, server: str) -> bool:
+    """Whether the client's cache knows the task, so that asking for it may need no server."""
+    import openml
+
+    with use_server(server):
+        return (Path(openml.config.get_cache_directory()) / "tasks" / str(task_id) / "task.xml").is_file()
 
 
 @translated
@@ -223,7 +245,7 @@ def load_frame(task: TaskDescription) -> tuple[pd.DataFrame, pd.Series]:
     was_there = any((folder / name).exists() for name in ("dataset.arff", f"dataset_{task.data_id}.pq"))
     try:
         return _load_frame(task)
-    except (Unusable, OSError, MemoryError):
+    except (Unusable, OSError, MemoryError, openml.exceptions.OpenMLServerError):
         raise
     except Exception:
         if not was_there:
@@ -245,14 +267,33 @@ def _load_frame(task: TaskDescription) -> tuple[pd.DataFrame, pd.Series]:
         raise ValueError(f"the checksum of {path.name} is not the one that OpenML names")
     frame: Any
     target: Any
+    if dataset.format.lower() == "sparse_arff" and path.suffix == ".arff":
+        frame = _sparse_frame(path, dropped=(dataset.row_id_attribute, *(dataset.ignore_attribute or ())))
+        if task.target not in frame.columns:
+            raise Unusable(f"the target {task.target!r} is not a column of it")
+        return frame.drop(columns=task.target), frame[task.target]
     frame, target, _, _ = dataset.get_data(target=task.target, dataset_format="dataframe")
     if not isinstance(target, pd.Series):
         raise Unusable(f"the target {task.target!r} is not one column of it")
-    if any(isinstance(dtype, pd.SparseDtype) for dtype in frame.dtypes):
-        frame = frame.sparse.to_dense()
-    if isinstance(target.dtype, pd.SparseDtype):
-        target = target.sparse.to_dense()
     return frame, target
+
+
+def _sparse_frame(path: Path, dropped: tuple[str | None, ...]) -> pd.DataFrame:
+    """A sparse ARFF file as a plain frame: a cell that is not given is 0, or the first value of a nominal attribute.
+
+    The client's own reader fails on nominal attributes here with pandas 3.
+    """
+    import arff
+    import pandas as pd
+
+    with path.open(encoding="utf-8") as f:
+        content: Any = arff.load(f, return_type=arff.LOD)
+    columns = {}
+    for j, (name, kind) in enumerate(content["attributes"]):
+        if name not in dropped:
+            absent = kind[0] if isinstance(kind, list) else "" if kind == "STRING" else 0.0
+            columns[name] = [row.get(j, absent) for row in content["data"]]
+    return pd.DataFrame(columns)
 
 
 def _between(limits: tuple[int, int]) -> str:

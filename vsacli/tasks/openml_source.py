@@ -6,89 +6,44 @@ client's own cache of files), so that a download goes on where it stopped and th
 
 from __future__ import annotations
 
-import hashlib
 import json
-import math
-import os
-import re
+import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from vsacli import __version__
-from vsacli.errors import DataError, InputError, OutputError, UsageError, VsaError
+from vsacli.errors import DataError, InputError
+from vsacli.tables.attributes import columns_of
+from vsacli.tables.target import read_target
 from vsacli.tasks import openml_client as client
 from vsacli.tasks.encode import encode_table
 from vsacli.tasks.episode import TaskKind
-from vsacli.tasks.openml_client import Listed, TaskDescription, Unreachable, Unusable
+from vsacli.tasks.openml_client import TaskDescription, Unreachable, Unusable
+from vsacli.tasks.openml_selection import (
+    OpenMLSelection,
+    check_rule,
+    choose_tasks,
+    save_whole,
+    server_folder,
+    write_whole,
+)
 from vsacli.tasks.store import EncodedTable, TableStore
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 Progress = Callable[[int, int, str], None]
+Asked = TypeVar("Asked")
+Answered = TypeVar("Answered")
 
-ROWS = (60, 1000)
-ATTRIBUTES = (2, 1000)
-CLASSES = (2, 10)
-LEAST_PER_CLASS = 30
-"""The paper's selection (section 4.1; for regression 4.4, which has no rule on classes)."""
-
-TRIES_A_NAME = 3
 MAX_ROWS = 3000
-OUTAGES_BEFORE_OFFLINE = 2
+OUTAGES_BEFORE_OFFLINE = 3
 FORMAT = 1
-
-
-@dataclass(frozen=True)
-class OpenMLSelection:
-    """Which tasks of OpenML a run learns from; goes into the run's folder as JSON.
-
-    Attributes
-    ----------
-    server : str
-        Address of the API.
-    suite : str or None
-        Number or alias; None for the paper's own selection.
-    kinds : tuple of str
-        Kinds of tasks of the paper's selection.
-    tasks : tuple of tuple of int
-        One entry a table: task numbers in order of preference, of which the first usable one is taken.
-    """
-
-    server: str
-    suite: str | None
-    kinds: tuple[TaskKind, ...]
-    tasks: tuple[tuple[int, ...], ...]
-
-    def save(self, path: Path) -> None:
-        """Write as JSON, whole or not at all.
-
-        Raises
-        ------
-        OutputError
-            If the file cannot be written.
-        """
-        _write(path, json.dumps(asdict(self), indent=1).encode())
-
-    @classmethod
-    def load(cls, path: Path) -> OpenMLSelection:
-        """Read what :meth:`save` wrote.
-
-        Raises
-        ------
-        InputError
-            If the file is absent or something else.
-        """
-        try:
-            fields = json.loads(path.read_text(encoding="utf-8"))
-            return cls(
-                server=str(fields["server"]),
-                suite=None if fields["suite"] is None else str(fields["suite"]),
-                kinds=tuple(fields["kinds"]),
-                tasks=tuple(tuple(int(i) for i in entry) for entry in fields["tasks"]),
-            )
-        except (OSError, ValueError, KeyError, TypeError) as e:
-            raise InputError(f"{path}: no readable list of OpenML tasks ({e}); delete it and it is made anew") from e
 
 
 def read_openml_tables(
@@ -106,8 +61,8 @@ def read_openml_tables(
     Parameters
     ----------
     suite : int or str, optional
-        Number or alias of a suite, all of whose tasks are taken, classification or regression, the first where a data set
-        or its name repeats. None is the paper's own selection: 2 to 1,000 attributes, 60 to 1,000 examples, for
+        Number or alias of a suite, all of whose tasks are taken, classification or regression, the first where a data
+        set or its name repeats. None is the paper's own selection: 2 to 1,000 attributes, 60 to 1,000 examples, for
         classification 2 to 10 classes of at least 30 examples each, and one task per name.
     cache : Path
         Folder for the list of tasks and the encoded tables.
@@ -118,8 +73,7 @@ def read_openml_tables(
     refresh : bool
         Ask the server again for the list and for tables that could not be used.
     seed : int
-        Of the split into train, valid and test (70 / 10 / 20 by table, as in the paper) and of the rows that are
-        taken from tables of more than 3,000.
+        Of the split into train, valid and test: 70 / 10 / 20 by table, as in the paper.
     progress : callable, optional
         Called with (done, all, name) before each table and at the end.
 
@@ -139,40 +93,153 @@ def read_openml_tables(
     ResourceError, OutputError
         If a cache cannot be written.
     """
-    server = client.server_url() if recorded is None else recorded.server
-    folder = cache / "openml" / f"{_slug(server)}-{__version__}-{FORMAT}"
-    selection = recorded if recorded is not None else _selection(server, suite, tuple(kinds), cache, refresh)
-    if recorded is None and not selection.tasks:
-        what = "the paper's selection" if suite is None else f"suite {suite}"
-        raise InputError(f"{what} has no task at {server}")
-
-    loader = _Loader(folder, selection, refresh, seed)
+    selection = recorded or choose_tasks(client.server_url(), suite, tuple(kinds), cache, refresh)
+    loader = _Loader(server_folder(cache, selection.server) / f"{__version__}-{FORMAT}", selection, refresh)
     store = TableStore([])
-    for number, (candidates, split) in enumerate(
-        zip(selection.tasks, _splits(len(selection.tasks), seed), strict=True)
-    ):
+    n = len(selection.tasks)
+    for number, (candidates, split) in enumerate(zip(selection.tasks, _splits(n, seed), strict=True)):
         if progress is not None:
-            progress(number, len(selection.tasks), f"task {candidates[0]}")
+            progress(number, n, loader.title(candidates[0]))
+        table, reason = loader.first_usable(candidates)
+        if table is None:
+            store.skipped.append((loader.title(candidates[0]), reason))
+        else:
+            store.tables.append(replace(table, split=split))
+    if progress is not None:
+        progress(n, n, "")
+    if not store.tables:
+        first = f" ({store.skipped[0][0]}: {store.skipped[0][1]})" if store.skipped else ""
+        raise InputError(f"{selection.server}: none of {n} OpenML tasks can be used{first}")
+    return store, selection
+
+
+class _Loader:
+    """Tables by task number, from the folder of encoded ones or the client; remembers what the run has already.
+
+    The folder holds ``task-N.json`` (what OpenML says of the task, and why it cannot be used, if so) and
+    ``task-N.npz`` (the encoded table).
+    """
+
+    def __init__(self, folder: Path, selection: OpenMLSelection, refresh: bool) -> None:
+        self.folder = folder
+        self.server = selection.server
+        self.by_rule = selection.suite is None
+        self.refresh = refresh
+        self.outages = 0
+        self.seen: dict[tuple[TaskKind, int | str], int] = {}
+
+    def title(self, task_id: int) -> str:
+        """The task in words, with its name where that is known."""
+        description, _ = self._note(task_id)
+        return f"OpenML task {task_id}" + (f" ({description.name})" if description else "")
+
+    def first_usable(self, candidates: Iterable[int]) -> tuple[EncodedTable | None, str]:
+        """The table of the first task that can be used, or the reasons against each."""
         reasons: list[str] = []
         for task_id in candidates:
             try:
-                table = loader.load(task_id)
-            except (Unusable, Unreachable, VsaError) as e:
-                if isinstance(e, VsaError) and not isinstance(e, DataError):
-                    raise
-                reasons.append(f"{e}")
-                if isinstance(e, Unreachable):
-                    break  # another choice than when the server is there would be another selection
-                continue
-            store.tables.append(replace(table, split=split))
-            break
-        else:
-            pass
-        if reasons and (not store.tables or store.tables[-1].tags[0] not in {f"task {i}" for i in candidates}):
-            store.skipped.append((f"OpenML task {candidates[0]}", "; ".join(dict.fromkeys(reasons))))
-    if progress is not None:
-        progress(len(selection.tasks), len(selection.tasks), "")
-    if not store.tables:
-        first = f"{store.skipped[0][0]}: {store.skipped[0][1]}" if store.skipped else "it is empty"
-        raise InputError(f"no table of the {len(selection.tasks)} OpenML tasks can be used ({first})")
-    return store, selection
+                return self._load(task_id), ""
+            except Unreachable as e:
+                # Another task of this name would do only if this one were known to be unusable.
+                reasons.append(f"could not be downloaded ({e}); run again to fetch it")
+                break
+            except (Unusable, DataError) as e:
+                reasons.append(str(e) if not reasons else f"task {task_id}: {e}")
+        return None, "; ".join(reasons)
+
+    def _load(self, task_id: int) -> EncodedTable:
+        description, reason = self._note(task_id)
+        if reason and not self.refresh:
+            raise Unusable(reason)
+        if description is None:
+            description = self._ask(task_id, client.describe_task, task_id)
+            self._remember(task_id, description, "")
+        for key in (description.data_id, description.name):
+            if (description.kind, key) in self.seen:
+                other = self.seen[description.kind, key]
+                raise Unusable(f"repeats task {other}: the same data set or name ({description.name})")
+        path = self.folder / f"task-{task_id}.npz"
+        table = _cached_table(path)
+        if table is None:
+            frame, target = self._ask(task_id, client.load_frame, description, description=description)
+            try:
+                table = _encoded(description, frame, target)
+            except DataError as e:
+                self._remember(task_id, description, str(e))
+                raise
+            fresh = path.with_name(f"{path.stem}.new.npz")
+            save_whole(lambda: TableStore([table]).save(fresh), fresh, path)
+            if reason:
+                self._remember(task_id, description, "")
+        if self.by_rule:
+            check_rule(table)
+        for key in (description.data_id, description.name):
+            self.seen[description.kind, key] = task_id
+        return table
+
+    def _ask(
+        self,
+        task_id: int,
+        question: Callable[[Asked], Answered],
+        about: Asked,
+        *,
+        description: TaskDescription | None = None,
+    ) -> Answered:
+        """The client's answer; a reason against the task is remembered, and after some outages none is waited for."""
+        if self.outages >= OUTAGES_BEFORE_OFFLINE and not client.has_task(task_id, self.server):
+            raise Unreachable("the server did not answer before")
+        try:
+            with client.use_server(self.server):
+                answer = question(about)
+        except Unreachable:
+            self.outages += 1
+            raise
+        except Unusable as e:
+            self.outages = 0
+            self._remember(task_id, description, str(e))
+            raise
+        self.outages = 0
+        return answer
+
+    def _note(self, task_id: int) -> tuple[TaskDescription | None, str]:
+        try:
+            note = json.loads((self.folder / f"task-{task_id}.json").read_text(encoding="utf-8"))
+            known = note["description"]
+            return (TaskDescription(**known) if known else None), str(note["reason"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return None, ""
+
+    def _remember(self, task_id: int, description: TaskDescription | None, reason: str) -> None:
+        note = {"description": asdict(description) if description else None, "reason": reason}
+        write_whole(self.folder / f"task-{task_id}.json", json.dumps(note).encode())
+
+
+def _encoded(description: TaskDescription, frame: pd.DataFrame, target: pd.Series) -> EncodedTable:
+    """A data frame of OpenML as an encoded table; of large ones a random 3,000 rows (the same ones each time)."""
+    if len(frame) > MAX_ROWS:
+        rows = np.sort(np.random.default_rng(description.task_id).choice(len(frame), MAX_ROWS, replace=False))
+        frame, target = frame.iloc[rows], target.iloc[rows]
+    (_, labels), *_ = columns_of(target.to_frame())
+    return encode_table(
+        description.name,
+        columns_of(frame),
+        # A class may be called "None" or "NA": only nulls are missing here.
+        read_target(labels, task=description.kind, default_na=False, name=description.target),
+        tags=(f"task {description.task_id}", f"data {description.data_id}", f"columns {frame.shape[1]}"),
+    )
+
+
+def _cached_table(path: Path) -> EncodedTable | None:
+    """The encoded table of an earlier run; None where there is none, or one that is damaged and made anew."""
+    if not zipfile.is_zipfile(path):
+        return None
+    try:
+        return TableStore.load(path).tables[0]
+    except (InputError, IndexError, EOFError, zipfile.BadZipFile, zlib.error):
+        return None
+
+
+def _splits(n: int, seed: int) -> list[str]:
+    """Train, valid and test in the paper's shares, by place in the list, so that a skipped table moves no other."""
+    share = (np.random.default_rng(seed).permutation(n) + 0.5) / max(1, n)
+    return ["train" if s < 0.7 else "valid" if s < 0.8 else "test" for s in share]
