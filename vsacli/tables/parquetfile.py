@@ -83,7 +83,7 @@ class ParquetTable:
         import pyarrow as pa
 
         _, leaves, _ = self._fields[j]
-        column = _one_array(self._read(lambda file: file.reader.read_all(column_indices=list(leaves)), j))
+        column = self._read(lambda file: file.reader.read_all(column_indices=list(leaves)), j, self.n_rows)
         try:
             column.validate(full=True)
         except pa.ArrowInvalid as error:
@@ -137,7 +137,9 @@ class ParquetTable:
             bounds = np.searchsorted(rows, starts)
             filled = {g for g in range(len(heights)) if bounds[g] < bounds[g + 1]}
             file = self._arrow_file()
-            writer = TargetWriter(file, footer, target, lambda g, encoded: self._read_group(g, target, encoded))
+            writer = TargetWriter(
+                file, footer, target, lambda g, encoded: self._read_group(g, target, encoded, heights[g])
+            )
             if filled and needs_wider_index(file.schema_arrow.field(target).type, self.column(target), values):
                 change_arrow_schema(footer, lambda schema: widen_index(schema, target))
             if filled and writer.changes_storage():
@@ -161,11 +163,11 @@ class ParquetTable:
                 note_columns(footer, extra)
             splice(source, sink, footer, writer.leaf, filled, new_chunk, added)
 
-    def _read_group(self, g: int, j: int, encoded: bool) -> pa.Array:
+    def _read_group(self, g: int, j: int, encoded: bool, height: int) -> pa.Array:
         """A column's cells in one row group; ``encoded``: with the dictionary that the row group has for it."""
         name, leaves, _ = self._fields[j]
         dictionaries = [name] if encoded else None
-        return _one_array(self._read(lambda file: file.reader.read_row_group(g, list(leaves)), j, dictionaries))
+        return self._read(lambda file: file.reader.read_row_group(g, list(leaves)), j, height, dictionaries)
 
     def _open(self) -> BinaryIO:
         if not isinstance(self._source, str):
@@ -187,15 +189,19 @@ class ParquetTable:
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise DataError(f"{self.name}: the Parquet file is damaged ({_first_line(error)})") from None
 
-    def _read(self, read: Callable[[Any], pa.Table], j: int, dictionaries: list[str] | None = None) -> pa.ChunkedArray:
+    def _read(
+        self, read: Callable[[Any], pa.Table], j: int, height: int, dictionaries: list[str] | None = None
+    ) -> pa.Array:
         import pyarrow as pa
 
+        damaged = f"{self.name}: the data of column {self.columns[j]!r} are damaged"
         try:
-            return read(self._arrow_file(dictionaries)).column(0)
-        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-            raise DataError(
-                f"{self.name}: the data of column {self.columns[j]!r} are damaged ({_first_line(error)})"
-            ) from None
+            cells = _one_array(read(self._arrow_file(dictionaries)).column(0))
+        except (pa.ArrowException, OSError) as error:
+            raise DataError(f"{damaged} ({_first_line(error)})") from None
+        if len(cells) != height:
+            raise DataError(f"{damaged} ({len(cells)} cells for {height} rows)")
+        return cells
 
 
 def _one_array(column: pa.ChunkedArray) -> pa.Array:

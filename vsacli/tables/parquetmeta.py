@@ -179,6 +179,8 @@ def _check(footer: Footer) -> None:
             ]
             if not all(type(number) is int and number >= 0 for number in numbers):
                 raise ValueError("a place or size is no number")
+            if (Chunk.OFFSET_INDEX in chunk) > (Chunk.OFFSET_INDEX_LENGTH in chunk):
+                raise ValueError("a page index has no length")
             parts = [
                 chunk_span(chunk),
                 _span(chunk, Chunk.OFFSET_INDEX, Chunk.OFFSET_INDEX_LENGTH),

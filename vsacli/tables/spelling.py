@@ -170,7 +170,7 @@ class NumberStyle:
             decimal=decimal,
             decimals=decimals,
             padded=padded,
-            significant=max(len((n.whole + n.fraction).lstrip("0")) for n in counted),
+            significant=max(1, *(len((n.whole + n.fraction).lstrip("0")) for n in given)),
             group=_most(n.group for n in grouped) if 2 * len(grouped) >= len(large) else "",
             prefix=_most(n.prefix for n in given),
             suffix=_most(n.suffix for n in given),
