@@ -159,9 +159,9 @@ def open_output(path: str | Path | None, *, inputs: Sequence[str | Path] = ()) -
 
     A file is written under another name beside its place and renamed when the block ends without an
     exception, so that a reader sees the old file or the whole new one; after an exception (Ctrl-C
-    included) the old one is still there and nothing else. An existing file's permissions stay. A link
-    is followed; other hard links keep the old content. Standard output, pipes and devices are written directly. A path that ends in `.gz`,
-    `.bz2`, `.xz` or `.zst` is compressed.
+    included) the old one is still there and nothing else. An existing file's permissions stay. A
+    symbolic link is followed; other hard links keep the old content. Standard output, pipes and
+    devices are written directly. A path that ends in `.gz`, `.bz2`, `.xz` or `.zst` is compressed.
 
     Parameters
     ----------
