@@ -468,7 +468,7 @@ def test_encrypted_columns_are_refused(plaintext_footer: bool) -> None:
         ParquetTable(sink.getvalue())
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_spoiled_bytes_end_in_our_errors_only(data: st.DataObject) -> None:
     spoiled = bytearray(parquet(wide_table(), row_group_size=5, write_page_index=True))
@@ -528,7 +528,7 @@ CELLS = {
 FLAT = [kind for kind in CELLS if not pa.types.is_list(kind)]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_any_table_with_any_cells_filled(data: st.DataObject) -> None:
     n = data.draw(st.integers(1, 40), "rows")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vsacli.tables.spelling import NumberStyle, is_infinite, read_number, read_numbers
@@ -146,6 +146,7 @@ def written_columns(draw: st.DrawFn) -> tuple[list[str], str]:
     return cells, mark
 
 
+@settings(deadline=None)
 @given(written_columns(), st.floats(-1e12, 1e12))
 def test_a_written_number_reads_back_as_itself(column: tuple[list[str], str], value: float) -> None:
     cells, mark = column
@@ -162,6 +163,7 @@ def test_a_written_number_reads_back_as_itself(column: tuple[list[str], str], va
     assert style.spell(again.value) == text  # and is then left alone
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=5), st.floats(-1e300, 1e300))
 def test_any_floats_of_python_are_a_style(given_values: list[float], value: float) -> None:
     numbers, _ = read_numbers([repr(x) for x in given_values])
@@ -171,6 +173,7 @@ def test_any_floats_of_python_are_a_style(given_values: list[float], value: floa
     assert math.isfinite(again.value)
 
 
+@settings(deadline=None)
 @given(st.text("0123456789.eE+-", max_size=12))
 def test_plain_numbers_are_those_of_python(text: str) -> None:
     try:

@@ -8,7 +8,7 @@ import decimal
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vsacli.errors import DataError
@@ -304,6 +304,7 @@ CELL = st.sampled_from(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(CELL | st.text(max_size=4), min_size=1, max_size=30))
 def test_given_labels_and_missing_marks_share_out_the_cells(cells: list[str]) -> None:
     try:
