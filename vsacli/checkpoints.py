@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vsacli.errors import CheckpointError, UsageError
+from vsacli.errors import CheckpointError, OutputError, UsageError
 from vsacli.tasks.episode import TaskKind
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ CONFIG_FILE = "config.json"
 WEIGHTS_FILE = "model.safetensors"
 CARD_FILE = "README.md"
 LARGEST_WEIGHTS = 2 << 30  # bytes; a labeler of this kind has megabytes
+LARGEST_CONFIG = 16 << 20  # bytes
+CALIBRATION = ("temperature", "std_factor")  # what answers are divided or multiplied by
 
 
 @dataclass
@@ -96,13 +98,7 @@ def load_checkpoint(ref: str | os.PathLike[str] | None = None, *, kind: TaskKind
         folder = bundled[name]
     else:
         name = os.fspath(ref)
-        folder = Path(name)
-        if folder.is_file() and folder.name in (CONFIG_FILE, WEIGHTS_FILE):
-            folder = folder.parent
-        if not folder.exists() and name in bundled:
-            folder = bundled[name]
-        elif not folder.exists():
-            folder = _from_hub(name, bundled)
+        folder = _find(name, bundled)
     checkpoint = read_folder(folder, name)
     if kind is not None and checkpoint.kind != kind:
         raise CheckpointError(
@@ -110,6 +106,21 @@ def load_checkpoint(ref: str | os.PathLike[str] | None = None, *, kind: TaskKind
             f"leave out --checkpoint for the bundled one, or choose --task {checkpoint.kind}"
         )
     return checkpoint
+
+
+def _find(name: str, bundled: dict[str, Path]) -> Path:
+    """The folder that a name means: one on disk, then a bundled checkpoint, then one of the Hub's cache."""
+    if not name.strip():
+        raise CheckpointError("the checkpoint has an empty name; give a folder, a bundled checkpoint or ORG/NAME")
+    folder = Path(name)
+    try:
+        if folder.is_file() and folder.name in (CONFIG_FILE, WEIGHTS_FILE):
+            return folder.parent
+        if name in bundled and not (folder / CONFIG_FILE).is_file():
+            return bundled[name]
+        return folder if folder.exists() else _from_hub(name, bundled)
+    except OSError as e:
+        raise CheckpointError(f"checkpoint {name}: cannot be read ({e.strerror or e})") from e
 
 
 def _from_hub(name: str, bundled: dict[str, Path]) -> Path:
@@ -126,7 +137,8 @@ def _from_hub(name: str, bundled: dict[str, Path]) -> Path:
         return Path(snapshot_download(repo, revision=revision or None, allow_patterns=wanted, local_files_only=True))
     except (LocalEntryNotFoundError, HfHubHTTPError, OSError, ValueError) as e:
         raise CheckpointError(
-            f"checkpoint {name} is not in the local cache; fetch it once with: vsa download {name}"
+            f"checkpoint {name}: no such folder, and no such repository in the local cache of the Hugging Face Hub; "
+            f"fetch it once with: vsa download {name}"
         ) from e
 
 
@@ -144,42 +156,44 @@ def read_folder(folder: Path, name: str | None = None) -> Checkpoint:
     from vsacli.nn.model import VSAModel
 
     name = name or str(folder)
-    config_file, weights_file = folder / CONFIG_FILE, folder / WEIGHTS_FILE
-    for f in (config_file, weights_file):
-        if not f.is_file():
-            raise CheckpointError(f"checkpoint {name}: {f.name} is missing; a checkpoint is a folder that has it")
+    weights_file = folder / WEIGHTS_FILE
+    model_config, meta = _read_config(folder, name)
     try:
-        config = json.loads(config_file.read_text(encoding="utf-8"))
-        version = config["format"]
-        model_config = config["model"]
-        meta = config.get("meta", {})
-    except (OSError, ValueError, KeyError, TypeError) as e:
-        raise CheckpointError(f"checkpoint {name}: {CONFIG_FILE} is not one of ours ({e})") from e
-    if version != FORMAT:
-        raise CheckpointError(
-            f"checkpoint {name} has format {version}, this version of vsacli reads {FORMAT}; update vsacli"
-        )
-    if weights_file.stat().st_size > LARGEST_WEIGHTS:
-        raise CheckpointError(f"checkpoint {name}: {WEIGHTS_FILE} is larger than any model of this kind")
-    if not isinstance(model_config, dict):
-        raise CheckpointError(f"checkpoint {name}: {CONFIG_FILE} is not one of ours (no model section)")
+        if not weights_file.is_file():
+            raise CheckpointError(
+                f"checkpoint {name}: {WEIGHTS_FILE} is missing; a checkpoint is a folder that has it, and nothing else "
+                "is read (no pickle)"
+            )
+        if weights_file.stat().st_size > LARGEST_WEIGHTS:
+            raise CheckpointError(f"checkpoint {name}: {WEIGHTS_FILE} is larger than any model of this kind")
+    except OSError as e:
+        raise CheckpointError(f"checkpoint {name}: {WEIGHTS_FILE} cannot be read ({e.strerror or e})") from e
     import torch
 
     try:
-        # Shapes are compared before memory is taken: a config may name sizes that the file lacks.
-        with torch.device("meta"):
-            model = VSAModel(VSAConfig.from_dict(model_config))
-        expected = {k: tuple(v.shape) for k, v in model.state_dict().items()}
+        settings = VSAConfig.from_dict(model_config)
+    except CheckpointError as e:
+        raise CheckpointError(f"checkpoint {name}: {e}") from e
+    except (TypeError, ValueError) as e:
+        raise CheckpointError(f"checkpoint {name}: {CONFIG_FILE} is not one of ours ({e})") from e
+    try:
         with safe_open(weights_file, framework="pt") as f:
             found = {k: tuple(f.get_slice(k).get_shape()) for k in f.keys()}  # noqa: SIM118
+            # A config may name sizes that the file lacks: count before anything is built, and compare
+            # shapes before memory is taken.
+            if settings.layers * settings.ff_layers > len(found):
+                raise CheckpointError(f"checkpoint {name}: weights and config disagree (too few weights)")
+            with torch.device("meta"):
+                model = VSAModel(settings)
+            expected = {k: tuple(v.shape) for k, v in model.state_dict().items()}
             wrong = sorted(k for k in expected.keys() | found.keys() if expected.get(k) != found.get(k))
             if wrong:
+                more = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
                 raise CheckpointError(
-                    f"checkpoint {name}: weights and config disagree ({wrong[0]} and {len(wrong) - 1} more); "
-                    "fetch it again"
+                    f"checkpoint {name}: weights and config disagree ({wrong[0]}{more}); fetch it again"
                 )
             tensors = {k: f.get_tensor(k).float() for k in expected}
-    except (SafetensorError, OSError, TypeError, ValueError) as e:
+    except (SafetensorError, OSError, RuntimeError, TypeError, ValueError) as e:
         raise CheckpointError(f"checkpoint {name}: damaged or not one of ours ({e}); fetch it again") from e
     for key, value in tensors.items():
         if not bool(torch.isfinite(value).all()):
@@ -187,6 +201,34 @@ def read_folder(folder: Path, name: str | None = None) -> Checkpoint:
     model.load_state_dict(tensors, strict=True, assign=True)
     model.requires_grad_(False)
     return Checkpoint(model.eval(), meta, name, folder)
+
+
+def _read_config(folder: Path, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The sections ``model`` and ``meta`` of config.json."""
+    file = folder / CONFIG_FILE
+    try:
+        if not file.is_file():
+            raise CheckpointError(f"checkpoint {name}: {CONFIG_FILE} is missing; a checkpoint is a folder that has it")
+        if file.stat().st_size > LARGEST_CONFIG:
+            raise CheckpointError(f"checkpoint {name}: {CONFIG_FILE} is not one of ours (far too large)")
+        config = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as e:
+        raise CheckpointError(f"checkpoint {name}: {CONFIG_FILE} is not one of ours ({e})") from e
+    if not isinstance(config, dict) or type(config.get("format")) is not int:
+        raise CheckpointError(f"checkpoint {name}: {CONFIG_FILE} is not one of ours (it has no format)")
+    if config["format"] != FORMAT:
+        raise CheckpointError(
+            f"checkpoint {name} has format {config['format']}, this version of vsacli reads {FORMAT}; update vsacli"
+        )
+    for section, default in (("model", None), ("meta", {})):
+        if not isinstance(config.setdefault(section, default), dict):
+            raise CheckpointError(f"checkpoint {name}: {CONFIG_FILE} is not one of ours (no {section} section)")
+    calibration = config["meta"].get("calibration", {})
+    for key in CALIBRATION:
+        factor = calibration.get(key, 1.0) if isinstance(calibration, dict) else None
+        if not isinstance(factor, (int, float)) or not 0 < factor < math.inf:
+            raise CheckpointError(f"checkpoint {name}: calibration {key} = {factor!r} is not a positive number")
+    return config["model"], config["meta"]
 
 
 def save_checkpoint(folder: Path, model: VSAModel, meta: dict[str, Any], card: str) -> None:
@@ -198,34 +240,32 @@ def save_checkpoint(folder: Path, model: VSAModel, meta: dict[str, Any], card: s
         Made if absent; files in it are replaced.
     model : VSAModel
     meta : dict
-        JSON values; numbers must be finite.
+        JSON values; numbers must be finite. ``calibration`` in it may hold `CALIBRATION`, positive numbers.
     card : str
         The model card, Markdown.
 
     Raises
     ------
     UsageError
-        If ``meta`` holds NaN or infinity.
+        If ``meta`` holds NaN, infinity or what JSON has no word for.
+    OutputError
+        If the folder cannot be written.
     """
+    from safetensors import SafetensorError
     from safetensors.torch import save_file
 
-    _require_finite(meta)
-    folder.mkdir(parents=True, exist_ok=True)
     config = {"format": FORMAT, "model": model.config.to_dict(), "meta": meta}
+    try:
+        text = json.dumps(config, indent=1, allow_nan=False) + "\n"
+    except (TypeError, ValueError) as e:
+        raise UsageError(f"a checkpoint's record must be plain JSON with finite numbers ({e})") from e
     tensors = {k: v.detach().cpu().float().contiguous() for k, v in model.state_dict().items()}
     fresh = folder / (WEIGHTS_FILE + ".new")
-    save_file(tensors, fresh, metadata={"format": "pt"})
-    fresh.replace(folder / WEIGHTS_FILE)
-    (folder / CONFIG_FILE).write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
-    (folder / CARD_FILE).write_text(card, encoding="utf-8")
-
-
-def _require_finite(value: Any) -> None:
-    if isinstance(value, dict):
-        for v in value.values():
-            _require_finite(v)
-    elif isinstance(value, (list, tuple)):
-        for v in value:
-            _require_finite(v)
-    elif isinstance(value, float) and not math.isfinite(value):
-        raise UsageError("a checkpoint's record holds a number that is not finite")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        save_file(tensors, fresh, metadata={"format": "pt"})
+        fresh.replace(folder / WEIGHTS_FILE)
+        (folder / CONFIG_FILE).write_text(text, encoding="utf-8")
+        (folder / CARD_FILE).write_text(card, encoding="utf-8")
+    except (OSError, SafetensorError) as e:
+        raise OutputError(f"{folder}: the checkpoint cannot be written ({e})") from e
