@@ -59,8 +59,8 @@ def missing_package(name: str) -> str | None:
     return package if package is not None and find_spec(package) is None else None
 
 
-def make_method(name: str, **settings: object) -> Method:
-    """Make a method by its name.
+def known_method(name: str) -> MethodInfo:
+    """What is known of a method that can be made here.
 
     Raises
     ------
@@ -73,7 +73,18 @@ def make_method(name: str, **settings: object) -> Method:
         raise UsageError(f"no method '{name}'; {hint}")
     if package := missing_package(name):
         raise UsageError(f"method '{name}' needs the package {package}: pip install {package}")
-    module, _, attribute = METHODS[name].path.partition(":")
+    return METHODS[name]
+
+
+def make_method(name: str, **settings: object) -> Method:
+    """Make a method by its name.
+
+    Raises
+    ------
+    UsageError
+        As :func:`known_method`.
+    """
+    module, _, attribute = known_method(name).path.partition(":")
     return getattr(import_module(f"vsacli.baselines.{module}"), attribute)(**settings)
 
 

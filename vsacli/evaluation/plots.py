@@ -12,16 +12,17 @@ from vsacli.errors import OutputError, UsageError
 from vsacli.evaluation.metrics import LOWER_IS_BETTER
 from vsacli.evaluation.run import Record
 from vsacli.evaluation.statistics import family_values, summarize
+from vsacli.tasks.episode import Episode
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from vsacli.evaluation.table import TableAnswer
-    from vsacli.tasks.episode import Episode
 
 FORMATS = (".png", ".svg", ".pdf")
 MARKS = "ov^sDPX*<>"
 Embedding = tuple[str, np.ndarray]  # what the points are, and the points (N, E), labeled rows first
+Picture = tuple[Episode, Sequence[Embedding]]
 
 
 def check_plot_path(path: Path) -> None:
@@ -40,9 +41,7 @@ def check_plot_path(path: Path) -> None:
         raise UsageError("--plot needs matplotlib: pip install 'vsacli[eval]'")
 
 
-def plot_suite(
-    path: Path, records: Sequence[Record], metric: str, pictures: Sequence[tuple[Episode, Sequence[Embedding]]] = ()
-) -> None:
+def plot_suite(path: Path, records: Sequence[Record], metric: str, pictures: Sequence[Picture] = ()) -> None:
     """The picture of a suite: figure by shots, calibration, differences by family, tasks in two dimensions."""
     reliability = any(any(n for n, _, _ in r.bins) for r in records)
     rows = [["curve"] + ["bins"] * reliability + ["differences"]]
@@ -55,7 +54,7 @@ def plot_suite(
     _save(figure, path)
 
 
-def plot_table(path: Path, answer: TableAnswer, pictures: Sequence[tuple[Episode, Sequence[Embedding]]] = ()) -> None:
+def plot_table(path: Path, answer: TableAnswer, pictures: Sequence[Picture] = ()) -> None:
     """The picture of one table: figure by number of labels, calibration (or errors), the table in two dimensions."""
     figure, axes = _grid([["curve", "bins"]], pictures)
     _label_curves(axes[0][0], answer)
@@ -67,9 +66,7 @@ def plot_table(path: Path, answer: TableAnswer, pictures: Sequence[tuple[Episode
     _save(figure, path)
 
 
-def _grid(
-    rows: list[list[str]], pictures: Sequence[tuple[Episode, Sequence[Embedding]]]
-) -> tuple[Any, list[list[Axes]]]:
+def _grid(rows: list[list[str]], pictures: Sequence[Picture]) -> tuple[Any, list[list[Axes]]]:
     """A figure with a row of panels for the results and one for each task in two dimensions."""
     from matplotlib.figure import Figure
 
@@ -162,7 +159,7 @@ def _differences(axes: Axes, records: Sequence[Record], metric: str) -> None:
     )
 
 
-def _draw_pictures(rows: list[list[Axes]], pictures: Sequence[tuple[Episode, Sequence[Embedding]]]) -> None:
+def _draw_pictures(rows: list[list[Axes]], pictures: Sequence[Picture]) -> None:
     for axes_row, (episode, embeddings) in zip(rows, pictures, strict=True):
         for axes, (title, points) in zip(axes_row, embeddings, strict=True):
             _scatter(axes, episode, in_two_dimensions(points))

@@ -1,0 +1,171 @@
+"""`vsa eval`: how good are the labels, on one table or over many."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from vsacli.cli.label import DeviceChoice, TaskChoice
+from vsacli.errors import UsageError
+
+
+def evaluate(
+    table: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[TABLE]",
+            show_default=False,
+            help="A table with some known labels: CSV, TSV or Parquet; `-` reads standard input.",
+        ),
+    ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option("--target", "-t", metavar="COL", show_default=False, help="The column with the labels."),
+    ] = None,
+    suite: Annotated[
+        str | None,
+        typer.Option(metavar="DIR|NAME", help="Compare methods over many tables: a folder of them, or circle-spiral."),
+    ] = None,
+    methods: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,...", help="Methods to compare, or `all`. Default: vsa and strong simple ones."),
+    ] = None,
+    checkpoint: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATH|REPO", help="The trained network. Repeatable, to compare several. Default: bundled."
+        ),
+    ] = None,
+    shots: Annotated[
+        str | None,
+        typer.Option(metavar="N,N,...", help="Suite: labels a class (regression: labels). Default: 1,3,5 (10,15,20)."),
+    ] = None,
+    unlabeled: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Suite: unlabeled rows a class (regression: rows). Default: 20 (100)."),
+    ] = None,
+    episodes: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Suite: draws of a table and number of labels.")
+    ] = 5,
+    split: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Suite: train, valid, test or all. Default: valid where a manifest says so."),
+    ] = None,
+    task: Annotated[
+        TaskChoice, typer.Option(metavar="KIND", help="auto, classification or regression.")
+    ] = TaskChoice.auto,
+    metric: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Suite: figure of the main table. Default: accuracy, or mse."),
+    ] = None,
+    na: Annotated[
+        list[str] | None,
+        typer.Option("--na", metavar="TOKEN", help="Table: a target cell with this content has no label. Repeatable."),
+    ] = None,
+    no_default_na: Annotated[
+        bool, typer.Option("--no-default-na", help="Table: NA, null, ... are labels like others.")
+    ] = False,
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option("--exclude", metavar="COL", help="Table: do not learn from this column. Repeatable."),
+    ] = None,
+    delimiter: Annotated[
+        str | None,
+        typer.Option(metavar="CHAR", help="Of text: a character, or comma, semicolon, tab, bar. Default: detected."),
+    ] = None,
+    encoding: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of text: utf-8, utf-16, latin-1, cp1252, ... Default: UTF-8.")
+    ] = None,
+    json: Annotated[
+        Path | None,
+        typer.Option(
+            "--json",
+            metavar="PATH",
+            help="Write one JSON record a line: table x method x shot x episode. A suite goes on where it was cut off.",
+        ),
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(metavar="PATH", help="Draw the results: .png, .svg or .pdf.")] = None,
+    device: Annotated[DeviceChoice, typer.Option(metavar="NAME", help="auto, cpu, cuda or mps.")] = DeviceChoice.auto,
+    jobs: Annotated[int | None, typer.Option(metavar="N", min=1, help="Suite: processes. Default: one a core.")] = None,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Same seed: same episodes, same results.")] = 0,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only the results.")] = False,
+) -> None:
+    """Find out how good the labels are.
+
+    Give a TABLE and its --target: known labels are hidden, given again by every method, and compared; the last line
+    says whether they can be trusted. Or give --suite to compare methods over many tables.
+    """
+    if (table is None) == (suite is None):
+        raise UsageError("give either a TABLE with --target, or --suite")
+    if table is not None and target is None:
+        raise UsageError("TABLE needs --target: the column with the labels")
+    table_only = {"--na": na, "--no-default-na": no_default_na, "--exclude": exclude, "--delimiter": delimiter}
+    suite_only = {"--shots": shots, "--unlabeled": unlabeled, "--split": split, "--metric": metric, "--jobs": jobs}
+    wrong = table_only | {"--encoding": encoding} if suite is not None else suite_only
+    for option, value in wrong.items():
+        if value:
+            raise UsageError(f"{option} does not go with {'--suite' if suite is not None else 'a TABLE'}")
+    if plot is not None:
+        from vsacli.evaluation.plots import check_plot_path
+
+        check_plot_path(plot)
+    for path in (json, plot):
+        if path is not None and not path.absolute().parent.is_dir():
+            raise UsageError(f"{path}: its folder does not exist; make it first")
+    if suite is not None:
+        from vsacli.cli.evalsuite import eval_suite
+
+        eval_suite(
+            suite,
+            target=target or "target",
+            methods=methods,
+            checkpoints=checkpoint or [],
+            shots=_numbers("--shots", shots),
+            unlabeled=unlabeled,
+            episodes=episodes,
+            split=split,
+            task=task,
+            metric=metric,
+            json=json,
+            plot=plot,
+            device=device.value,
+            jobs=jobs,
+            seed=seed,
+            quiet=quiet,
+        )
+        return
+    assert table is not None
+    assert target is not None
+    from vsacli.cli.evaltable import eval_table
+
+    eval_table(
+        table,
+        target,
+        methods=methods,
+        checkpoints=checkpoint or [],
+        task=task,
+        na=na or [],
+        default_na=not no_default_na,
+        exclude=exclude or [],
+        delimiter=delimiter,
+        encoding=encoding,
+        json=json,
+        plot=plot,
+        device=device.value,
+        seed=seed,
+        quiet=quiet,
+    )
+
+
+def _numbers(option: str, text: str | None) -> tuple[int, ...]:
+    if text is None:
+        return ()
+    try:
+        numbers = tuple(sorted({int(part) for part in text.split(",")}))
+    except ValueError:
+        raise UsageError(f"{option} {text}: give whole numbers with commas between, such as 1,3,5") from None
+    if numbers[0] < 1:
+        raise UsageError(f"{option} {text}: the smallest number of labels is 1")
+    return numbers

@@ -1,0 +1,153 @@
+"""`vsa eval --suite`: methods compared over many tables."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from vsacli.cli.console import progress_shown, say
+from vsacli.cli.evalreport import metrics_of, suite_sections
+from vsacli.cli.label import TaskChoice
+from vsacli.cli.sections import show
+from vsacli.errors import UsageError
+from vsacli.evaluation.episodes import EpisodeKey, EpisodePlan, usable
+from vsacli.evaluation.methods import choose_methods, load_checkpoints, picture
+from vsacli.evaluation.results import ResultsFile
+from vsacli.evaluation.run import MethodSpec, Record, run_suite
+from vsacli.evaluation.suites import load_suite
+from vsacli.tasks.episode import TaskKind
+from vsacli.tasks.store import EncodedTable, TableStore
+
+SHOTS = {"classification": (1, 3, 5), "regression": (10, 15, 20)}
+UNLABELED = {"classification": 20, "regression": 100}
+
+
+def eval_suite(
+    name: str,
+    *,
+    target: str,
+    methods: str | None,
+    checkpoints: Sequence[str],
+    shots: tuple[int, ...],
+    unlabeled: int | None,
+    episodes: int,
+    split: str | None,
+    task: TaskChoice,
+    metric: str | None,
+    json: Path | None,
+    plot: Path | None,
+    device: str,
+    jobs: int | None,
+    seed: int,
+    quiet: bool,
+) -> None:
+    """Run a comparison (or the rest of it) and print the report."""
+    with progress_shown(quiet) as progress:
+        store = load_suite(
+            name,
+            split=split,
+            target=target,
+            seed=seed,
+            progress=lambda done, total, _: progress("reading tables", done, total),
+        )
+    for table_name, why in store.skipped:
+        _note(quiet, f"left out: {table_name}: {why}")
+    kind = _kind_of_suite(store.tables, task, name, quiet)
+    specs = choose_methods(methods, None, kind, checkpoints, device)
+    load_checkpoints(specs, kind)
+    _check_metric(metric, kind)
+    shots = shots or SHOTS[kind]
+    plan = EpisodePlan(shots, unlabeled or UNLABELED[kind], episodes, seed)
+    tables = []
+    for t in store.select(kind=kind):
+        why = usable(t, shots)
+        if why is None:
+            tables.append(t)
+        else:
+            _note(quiet, f"left out: {t.name}: {why}")
+    if not tables:
+        raise UsageError(
+            f"{name} has no table for {kind} with {', '.join(map(str, shots))} labels; see --task, --shots"
+        )
+    results = ResultsFile(json, plan) if json is not None else None
+    wanted = {(t.name, s.label, k.shot, k.number) for t in tables for s in specs for k in plan.all_keys()}
+    records = [r for r in results.resume(specs) if r.key in wanted] if results is not None else []
+    if records:
+        _note(quiet, f"{len(records):,} of {len(wanted):,} results are in {json} already")
+    with progress_shown(quiet) as progress:
+        done = {r.key for r in records}
+        for new in run_suite(tables, plan, specs, jobs=jobs or os.cpu_count() or 1, done=done):
+            records += new
+            if results is not None:
+                results.add(new)
+            progress("episodes x methods", len(records), len(wanted))
+    # Processes finish in any order; the report and the file's readers should not depend on it.
+    order = {t.name: i for i, t in enumerate(tables)}
+    place = {s.label: i for i, s in enumerate(specs)}
+    records.sort(key=lambda r: (place[r.method], order[r.table], r.shot, r.episode))
+    metric = metric or ("accuracy" if kind == "classification" else "mse")
+    _show_suite(name, records, metric, kind, specs)
+    if plot is not None:
+        from vsacli.evaluation.plots import plot_suite
+
+        first = _one_of_each_shape(tables)
+        number = EpisodeKey(shots[min(1, len(shots) - 1)], 0)
+        pictures = [picture(plan.draw(t, number).episode, specs) for t in first]
+        plot_suite(plot, records, metric, pictures)
+
+
+def _show_suite(name: str, records: list[Record], metric: str, kind: TaskKind, specs: Sequence[MethodSpec]) -> None:
+    n_tables = len({r.table for r in records})
+    title = f"{name}: {kind}, {n_tables} tables"
+    sections = suite_sections(title, records, metric, kind, specs[0].label)
+    declared = [r for r in records if "declared" in r.tags]
+    if declared and len(declared) < len(records):
+        title = f"{name}: {kind}, {len({r.table for r in declared})} tables with a declared target"
+        sections += suite_sections(title, declared, metric, kind, specs[0].label)[:2]
+    show(sections)
+
+
+def _usable_tables(
+    store: TableStore, kind: TaskKind, shots: tuple[int, ...], name: str, quiet: bool
+) -> list[EncodedTable]:
+    tables = []
+    for table in store.select(kind=kind):
+        why = usable(table, shots)
+        if why is None:
+            tables.append(table)
+        else:
+            _note(quiet, f"left out: {table.name}: {why}")
+    if not tables:
+        raise UsageError(
+            f"{name} has no table for {kind} with {', '.join(map(str, shots))} labels; see --task, --shots"
+        )
+    return tables
+
+
+def _kind_of_suite(tables: Sequence[EncodedTable], task: TaskChoice, name: str, quiet: bool) -> TaskKind:
+    if task is not TaskChoice.auto:
+        return "classification" if task is TaskChoice.classification else "regression"
+    kinds: set[TaskKind] = {t.kind for t in tables}
+    if not kinds:
+        raise UsageError(f"{name} has no table that can be used")
+    if len(kinds) > 1:
+        _note(quiet, "tables of both kinds: comparing classification; --task regression compares the others")
+        return "classification"
+    return kinds.pop()
+
+
+def _check_metric(metric: str | None, kind: TaskKind) -> None:
+    if metric is not None and metric not in metrics_of(kind):
+        raise UsageError(f"no figure '{metric}' for {kind}; known: {', '.join(metrics_of(kind))}")
+
+
+def _one_of_each_shape(tables: Sequence) -> list:
+    """Two tables for the pictures: the first ones with different numbers of classes."""
+    found = {t.n_classes: t for t in reversed(tables)}
+    return [found[c] for c in sorted(found)][:2]
+
+
+def _note(quiet: bool, text: str) -> None:
+    if not quiet:
+        say(f"vsa: {text}")

@@ -1,0 +1,87 @@
+"""Which methods take part in a comparison, and what each checkpoint is called in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from vsacli.baselines.registry import METHODS, known_method, method_names
+from vsacli.errors import UsageError
+from vsacli.evaluation.plots import Embedding, Picture
+from vsacli.evaluation.run import MethodSpec
+from vsacli.tasks.episode import Episode, TaskKind
+
+# What an analyst would compare with on one table: the network, and the strongest methods that need no tuning.
+TABLE_METHODS = {
+    "classification": ("vsa", "forest", "logistic", "label-spreading", "prior"),
+    "regression": ("vsa", "forest", "ridge", "gp", "prior"),
+}
+
+
+def choose_methods(
+    asked: str | None, default: Sequence[str] | None, kind: TaskKind, checkpoints: Sequence[str], device: str
+) -> list[MethodSpec]:
+    """The methods of a comparison: as asked, else `default`, else all; one of the network for each checkpoint.
+
+    Raises
+    ------
+    UsageError
+        An unknown method, or one that does not serve this kind of task.
+    """
+    names = list(default) if default is not None else method_names(kind)
+    if asked is not None and asked.strip() != "all":
+        names = [n.strip() for n in asked.split(",") if n.strip()]
+        if not names:
+            raise UsageError(f"--methods names none; known: {', '.join(METHODS)}")
+    elif asked is not None:
+        names = method_names(kind)
+    for n in names:
+        known_method(n)
+        if kind not in METHODS[n].kinds:
+            raise UsageError(f"method '{n}' does not serve {kind}; those that do: {', '.join(method_names(kind))}")
+    if checkpoints and "vsa" not in names:
+        names.insert(0, "vsa")
+    specs = []
+    for n in dict.fromkeys(names):
+        if n != "vsa":
+            specs.append(MethodSpec.of(n))
+        elif not checkpoints:
+            specs.append(MethodSpec.of(n, device=device))
+        else:
+            labels = _checkpoint_labels(checkpoints)
+            specs += [MethodSpec.of(n, label, checkpoint=c, device=device) for c, label in labels.items()]
+    return specs
+
+
+def _checkpoint_labels(checkpoints: Sequence[str]) -> dict[str, str]:
+    """What to call the network of each checkpoint: "vsa" alone, else by the shortest names that tell them apart."""
+    refs = list({Path(c).parts: c for c in checkpoints}.values())
+    if len(refs) == 1:
+        return {refs[0]: "vsa"}
+    parts = [Path(ref).parts for ref in refs]
+    depth = 1
+    while len({p[-depth:] for p in parts}) < len(refs):
+        depth += 1
+    return {ref: f"vsa:{'/'.join(p[-depth:])}" for ref, p in zip(refs, parts, strict=True)}
+
+
+def load_checkpoints(specs: Sequence[MethodSpec], kind: TaskKind) -> None:
+    """Fail before the work on a checkpoint that is absent or of the other kind."""
+    for spec in specs:
+        if spec.method == "vsa":
+            from vsacli.baselines.vsa import load
+
+            load(dict(spec.settings).get("checkpoint"), kind)
+
+
+def picture(episode: Episode, specs: Sequence[MethodSpec]) -> Picture:
+    """The original data of an episode and the embeddings of each checkpoint, as in the paper's Figure 5."""
+    from vsacli.baselines.base import standardize
+
+    views: list[Embedding] = [("original data", standardize(episode.x))]
+    for spec in specs:
+        if spec.method == "vsa":
+            from vsacli.baselines.vsa import embeddings
+
+            views.append((f"embeddings, {spec.label}", embeddings(dict(spec.settings).get("checkpoint"), episode)))
+    return episode, views
