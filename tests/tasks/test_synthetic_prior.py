@@ -11,6 +11,7 @@ from vsacli.errors import UsageError
 from vsacli.tables.scaling import RobustScale
 from vsacli.tasks.synthetic.draws import Draws, class_counts, exact_labels, standardise
 from vsacli.tasks.synthetic.latents import TaskShape
+from vsacli.tasks.synthetic.manifolds import rotations
 from vsacli.tasks.synthetic.observe import add_outliers, make_gaps, quantiles, recode, scale_known
 from vsacli.tasks.synthetic.prior import FAMILIES, PriorBatch, sample_prior
 from vsacli.tasks.synthetic.targets import compete, cut_into_bins, exchange
@@ -244,3 +245,10 @@ def test_scaling_is_that_of_a_file_column(form: str) -> None:
         got = scale_known(torch.from_numpy(x)[None, :, None], torch.from_numpy(known)[None, :, None])[0, :, 0].numpy()
         np.testing.assert_allclose(got[known], expected, atol=2e-5)
         assert (got[~known] == 0).all()
+
+
+def test_rotations_keep_lengths_and_orientation() -> None:
+    turned = rotations(draws(), 50)
+    assert torch.allclose(turned @ turned.transpose(1, 2), torch.eye(3).expand(50, 3, 3), atol=1e-5)
+    assert torch.allclose(torch.linalg.det(turned), torch.ones(50), atol=1e-5)
+    assert turned.mean(0).abs().max() < 0.3  # no preferred direction

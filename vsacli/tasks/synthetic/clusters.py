@@ -19,7 +19,8 @@ def sample_clusters(draws: Draws, shape: TaskShape) -> Latents:
     standard deviations, log-uniform), how many dimensions tell clusters apart (the others have one common
     centre), centres that are normal or corners of a cube (then classes are often not linearly separable), tails (normal
     or a scale mixture), and whether clusters share their covariance. Per cluster: a weight, a centre, a diagonal scale
-    and a covariance of rank two. For regression a cluster has a level and a slope.
+    and a covariance of rank two. For regression a cluster has a level and a slope. Random choices: ten or so a task; a
+    cluster has one weight, d centres, d scales and 2 d loadings in d = 2 to 16 dimensions.
     """
     b, n = shape.n_tasks, shape.n_rows
     n_groups = max(2, shape.n_classes)

@@ -21,6 +21,7 @@ def sample_manifolds(draws: Draws, shape: TaskShape) -> Latents:
     other, interlocked rings, braided strands), its extent (turns, frequency), thickness of the noise (0.01 to 0.3),
     class proportions, whether it lies along the axes or rotated, and whether one sees its coordinates, random linear
     maps of them, or bent maps. For regression the target is a wave along the curve plus a level for each strand.
+    Random choices: about fifteen a task, five an embedded coordinate.
     """
     b, n = shape.n_tasks, shape.n_rows
     n_strands = max(2, shape.n_classes) if shape.n_classes else 2
@@ -31,9 +32,8 @@ def sample_manifolds(draws: Draws, shape: TaskShape) -> Latents:
     points = standardise(points) + thickness * draws.normal(b, n, N_COORDINATES)
 
     flat = draws.chance(b, 1, p=0.7)  # the third coordinate is for the shapes that need it, else a nuisance
-    turned, _ = torch.linalg.qr(draws.normal(b, N_COORDINATES, N_COORDINATES))
     rotated = draws.chance(b, 1, 1, p=0.5)
-    points = torch.where(rotated, points @ turned, points)
+    points = torch.where(rotated, torch.bmm(points, rotations(draws, b)), points)
 
     k = max(4, min(16, shape.n_attributes))
     maps = draws.normal(b, N_COORDINATES, k)
@@ -52,6 +52,14 @@ def sample_manifolds(draws: Draws, shape: TaskShape) -> Latents:
     wave = (frequency * along + draws.uniform(b, 1, high=2 * math.pi)).sin()
     scores = wave + draws.sparse_level(b, 1, none=0.3, high=1.5) * labels
     return Latents(nodes, visible, standardise(scores.unsqueeze(2)), labels)
+
+
+def rotations(draws: Draws, n_tasks: int) -> Tensor:
+    """Random rotations (b, 3, 3), by orthogonalising two normal vectors and completing them."""
+    first, second = draws.normal(n_tasks, 2, N_COORDINATES).unbind(1)
+    first = torch.nn.functional.normalize(first, dim=1)
+    second = torch.nn.functional.normalize(second - (first * second).sum(1, keepdim=True) * first, dim=1)
+    return torch.stack([first, second, torch.linalg.cross(first, second)], 1)
 
 
 def place_on_shape(draws: Draws, strand: Tensor, n_strands: int, along: Tensor, across: Tensor) -> Tensor:

@@ -33,7 +33,8 @@ def quantiles(x: Tensor) -> Tensor:
 def transform(draws: Draws, x: Tensor) -> Tensor:
     """Change the unit of some attributes: exponential, logarithm, signed power, rank, or coarse rounding.
 
-    Half of the tasks leave every attribute as it is, the others change each with a rate uniform in [0, 1].
+    Half of the tasks leave every attribute as it is, the others change each with a rate uniform in [0, 1]. Random
+    choices: one a task, three an attribute.
     """
     b, _, m = x.shape
     rate = draws.sparse_level(b, 1, 1, none=0.5, high=1.0)
@@ -56,6 +57,7 @@ def recode(draws: Draws, x: Tensor) -> Tensor:
     that are spread over 0/1 attributes. Per attribute: 2 to 10 levels cut at random quantiles, numbered in their order
     or in a random one. A spread category takes neighbouring attributes' places, one a level; the chance to end it is
     one in four at each place. (Attributes come here in random order, so what it displaces is random.)
+    Random choices: two a task, seven an attribute and its ten level numbers.
     """
     b, _, m = x.shape
     rate = draws.sparse_level(b, 1, 1, none=0.55, high=1.0)
@@ -85,7 +87,10 @@ def recode(draws: Draws, x: Tensor) -> Tensor:
 
 
 def add_outliers(draws: Draws, x: Tensor) -> Tensor:
-    """Multiply the deviation of a few cells by 3 to 30: in one task of five, up to 3 % of the cells."""
+    """Multiply the deviation of a few cells by 3 to 30: in one task of five, up to 3 % of the cells.
+
+    Random choices: one a task, one an attribute.
+    """
     b, n, m = x.shape
     rate = draws.sparse_level(b, 1, 1, none=0.8, high=0.03)
     hit = draws.chance(b, n, m, p=rate)
@@ -98,6 +103,7 @@ def make_gaps(draws: Draws, x: Tensor) -> Tensor:
 
     The others have gaps at random, or where another attribute is large, or where the attribute itself is; the
     rate of an attribute is the task's (up to 40 %) times a number in [0, 2). Every attribute keeps two known cells.
+    Random choices: three a task, five an attribute.
     """
     b, n, m = x.shape
     rate = draws.sparse_level(b, 1, 1, none=0.67, high=0.4) * draws.uniform(b, 1, m, high=2.0)
@@ -107,8 +113,9 @@ def make_gaps(draws: Draws, x: Tensor) -> Tensor:
     cause = torch.where(reason == 1, pick_columns(x, draws.integers(b, m, low=0, high=m - 1)), x)
     pressure = torch.where(reason == 0, 1.0, 2.0 * quantiles(cause))
     known = ~draws.chance(b, n, m, p=(rate * pressure).clamp(max=0.9))
-    spared = draws.uniform(b, n, m).argsort(1).argsort(1) < 2
-    return known | spared
+    first = draws.integers(b, 1, m, low=0, high=n - 1)
+    second = (first + draws.integers(b, 1, m, low=1, high=n - 1)) % n
+    return known.scatter(1, torch.cat([first, second], 1), True)
 
 
 def scale_known(x: Tensor, observed: Tensor) -> Tensor:

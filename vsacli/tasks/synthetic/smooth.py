@@ -17,7 +17,9 @@ def sample_smooth(draws: Draws, shape: TaskShape) -> Latents:
 
     An output is a linear function, or a sum of 64 random cosines (Rahimi & Recht's features of the RBF kernel, hence a
     Gaussian process draw), or both. Per task: the share of the linear part (all in 35 % of the tasks), the length scale
-    (0.7 to 7, log-uniform), how many inputs matter, and how correlated inputs are. Per output: its weights.
+    (0.7 to 7, log-uniform), how many inputs matter, and how correlated inputs are. Per output: its weights. Random
+    choices: five a task, two for each of d inputs besides d² for their mixing, 64 phases and 64 d frequencies; per
+    output d slopes and 64 amplitudes.
     """
     b, n, s = shape.n_tasks, shape.n_rows, shape.n_scores
     d = max(2, min(16, shape.n_attributes))
