@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import pty
 import re
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from vsacli import labeling
@@ -42,6 +45,7 @@ def path(two_groups, write) -> Path:
         (["-t", "label", "--encoding", "utf-99"], r"utf-99"),
         (["-t", "label", "--delimiter", "ab"], r"delimiter"),
         (["-t", "label", "--colour"], r"No such option"),
+        (["-t", "label", "-o", "out.parquet"], r"in\.csv is text and comes back as text"),
     ],
 )
 def test_usage_errors(vsa, path: Path, args: list[str], message: str):
@@ -60,6 +64,18 @@ def test_target_header_that_repeats(vsa, two_groups, write):
     assert "2 columns are called 'label'" in result.error
 
 
+def test_parquet_never_goes_to_a_screen_or_a_name_of_text(vsa, tmp_path: Path):
+    path = tmp_path / "in.parquet"
+    pq.write_table(pa.table({"x": [1.0, 9.0, 2.0], "label": ["a", "b", None]}), path)
+    assert "comes back as Parquet" in vsa("label", path, "-t", "label", "-o", tmp_path / "out.csv").error
+    ours, screen = pty.openpty()
+    done = subprocess.run([VSA, "label", path, "-t", "label"], stdout=screen, stderr=subprocess.PIPE, text=True)
+    os.close(screen)
+    os.close(ours)
+    assert done.returncode == 2
+    assert "nothing for a terminal; give --output" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [
@@ -75,6 +91,16 @@ def test_bad_data(vsa, write, data: bytes, message: str):
     result = vsa("label", write("in.csv", data), "-t", "label")
     assert re.search(message, result.error)
     assert result.code == 1
+
+
+def test_names_from_the_file_cannot_draw_on_the_terminal(vsa, write):
+    data = b'"a\x1b[2J\nb",label\n1,x\n2,\n9,y\n'
+    result = vsa("label", write("in.csv", data), "-t", "nope")
+    assert r"a\x1b[2J" in result.error
+    assert "\x1b" not in result.error
+    told = vsa("label", write("in.csv", data), "-t", "label").stderr
+    assert "\x1b" not in told
+    assert all(line.startswith("vsa: ") for line in told.splitlines())
 
 
 def test_inputs_that_cannot_be_read(vsa, tmp_path: Path):

@@ -15,7 +15,7 @@ import typer
 from typer.main import get_command
 
 from vsacli import __version__
-from vsacli.cli.console import say
+from vsacli.cli.console import printable, say
 from vsacli.cli.registry import LazyGroup
 from vsacli.cli.signals import Terminated, library_warnings_silenced, termination_unwinds
 from vsacli.errors import VsaError
@@ -101,7 +101,7 @@ def _fail(message: str, code: int) -> int:
         import traceback
 
         say(traceback.format_exc())
-    say(f"vsa: error: {' '.join(message.split())}")
+    say(f"vsa: error: {printable(' '.join(message.split()))}")
     return code
 
 

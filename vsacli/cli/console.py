@@ -27,6 +27,11 @@ def say(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
 
+def printable(text: str) -> str:
+    """`text` with line ends, control characters and lone surrogates spelled out: names come from people's files."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
+
+
 def on_terminal() -> bool:
     """Whether stderr is a terminal that a layout can be drawn on."""
     return sys.stderr is not None and not sys.stderr.closed and sys.stderr.isatty()
@@ -38,7 +43,7 @@ def show_facts(title: str, facts: Sequence[Fact], quiet: bool = False) -> None:
         return
     if not on_terminal():
         for what, value in facts:
-            say(f"{title}: {what}: {value}")
+            say(f"{title}: {what}: {printable(value)}")
         return
     from rich.console import Console
     from rich.table import Table
@@ -48,7 +53,7 @@ def show_facts(title: str, facts: Sequence[Fact], quiet: bool = False) -> None:
     grid.add_column(style="bold cyan", justify="right", no_wrap=True)
     grid.add_column(overflow="fold")
     for what, value in facts:
-        grid.add_row(Text(what), Text(value, style="yellow" if what == "note" else ""))
+        grid.add_row(Text(what), Text(printable(value), style="yellow" if what == "note" else ""))
     with suppress(OSError, ValueError):
         Console(stderr=True, highlight=False).print(grid)
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from enum import StrEnum
-from typing import Annotated
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from vsacli.cli.console import progress_shown, show_facts
 from vsacli.errors import UsageError
+
+if TYPE_CHECKING:
+    from vsacli.tables.table import Table
 
 
 class TaskChoice(StrEnum):
@@ -120,6 +125,7 @@ def label(
     check_output(output, inputs=inputs)  # before the work, not after it
     with progress_shown(quiet) as progress:
         table = read_table(file, delimiter=delimiter, encoding=encoding)
+        _check_format(table, output)
         source = read_table(labeled, delimiter=delimiter, encoding=encoding) if labeled is not None else None
         labels = label_table(table, options, labeled=source, progress=progress)
         with open_output(output, inputs=inputs) as sink:
@@ -128,3 +134,16 @@ def label(
         from vsacli.cli.summary import facts_of
 
         show_facts("vsa", facts_of(labels.report))
+
+
+def _check_format(table: Table, output: str | None) -> None:
+    """The output has the format of the input: refuse names that promise another, and Parquet on a screen."""
+    if output is None or output == "-":
+        if not table.is_text and sys.stdout is not None and sys.stdout.isatty():
+            raise UsageError(f"{table.name} is Parquet, which is nothing for a terminal; give --output FILE or a pipe")
+        return
+    ending = PurePath(output).suffix.lower()
+    if table.is_text and ending in (".parquet", ".pq"):
+        raise UsageError(f"--output {output}: {table.name} is text and comes back as text; give another ending")
+    if not table.is_text and ending in (".csv", ".tsv", ".tab", ".txt", ".psv"):
+        raise UsageError(f"--output {output}: {table.name} is Parquet and comes back as Parquet; give another ending")
