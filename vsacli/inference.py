@@ -151,7 +151,7 @@ def predict(
     scale = None if classes else _TargetScale.of(y)
     if scale is not None and (scale.spread == 0 or not len(rows)):
         # All given targets are equal, and nothing says how others differ.
-        out.mean, out.std = np.full(len(rows), scale.constant), np.zeros(len(rows))
+        out.mean, out.std = np.full(len(rows), scale.first), np.zeros(len(rows))
         return out
     target = np.asarray(y, np.int64) if scale is None else scale.apply(y)
 
@@ -278,7 +278,7 @@ class _TargetScale:
     size: float
     centre: float
     spread: float  # 0: all equal
-    constant: float  # the value of equal targets
+    first: float  # the value of equal targets
 
     @classmethod
     def of(cls, y: np.ndarray) -> _TargetScale:
@@ -287,7 +287,7 @@ class _TargetScale:
         if y.min() == y.max():
             return cls(size, 0.0, 0.0, float(y[0]))
         parts = y / size
-        return cls(size, float(parts.mean()), float(parts.std()), float(y.mean()))
+        return cls(size, float(parts.mean()), float(parts.std()), float(y[0]))
 
     def apply(self, y: np.ndarray) -> np.ndarray:
         """Targets as the network takes them, float32."""
