@@ -45,7 +45,8 @@ class LazyGroup(TyperGroup):
         app = typer.Typer(
             add_completion=False, rich_markup_mode=None, context_settings={"help_option_names": ["--help", "-h"]}
         )
-        app.command(cmd_name, cls=OnceCommand)(getattr(import_module(module), function))
+        call = getattr(import_module(module), function)
+        app.command(cmd_name, cls=getattr(call, "command_class", OnceCommand))(call)
         return get_command(app)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:

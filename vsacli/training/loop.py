@@ -3,39 +3,32 @@
 from __future__ import annotations
 
 import copy
-import json
 import math
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
-from torch.utils.data import DataLoader, Dataset
+from torch import nn
 
-from vsacli.checkpoints import save_checkpoint
-from vsacli.errors import TrainingError
+from vsacli.errors import ResourceError, TrainingError
 from vsacli.nn.model import VSAModel
-from vsacli.tasks.episode import Episode, EpisodeBatch, collate
+from vsacli.tasks.episode import Episode
 from vsacli.tasks.sampler import BatchSampler
+from vsacli.training.batches import StepBatches, batches_from
+from vsacli.training.card import card_text
 from vsacli.training.config import TrainConfig
-from vsacli.training.loss import episode_loss
+from vsacli.training.distributed import Group
+from vsacli.training.folder import MetricsLog, keep_checkpoint
 from vsacli.training.optimizer import build_optimizers, rate_factor
 from vsacli.training.state import load_optimizer_tensors, load_state, optimizer_tensors, save_state
-from vsacli.training.validate import validate
+from vsacli.training.update import Updater
+from vsacli.training.validate import Stopped, validate
 
 Report = Callable[[dict[str, Any]], None]
-
-
-class StepBatches(Dataset[EpisodeBatch]):
-    """The batch of each step, made in worker processes; a function of the step number alone."""
-
-    def __init__(self, sampler: BatchSampler) -> None:
-        self.sampler = sampler
-
-    def __getitem__(self, step: int) -> EpisodeBatch:
-        return collate(self.sampler(step))
+Outcome = Literal["done", "no better", "stopped"]
 
 
 @dataclass
@@ -43,7 +36,7 @@ class Clock:
     """Time spent training, over all the pieces of a resumed run."""
 
     before: float = 0.0
-    started: float = 0.0
+    started: float = field(default_factory=time.monotonic)
 
     def start(self) -> None:
         """Begin (or go on) counting."""
@@ -53,6 +46,29 @@ class Clock:
     def elapsed(self) -> float:
         """Seconds."""
         return self.before + time.monotonic() - self.started
+
+
+@dataclass
+class Every:
+    """Something that is due again after so many seconds, or every so many steps where ``steps`` is set."""
+
+    seconds: float
+    steps: int | None
+    last: float = 0.0
+
+    def due(self, step: int, now: float) -> bool:
+        """Whether it is due after ``step``; by steps, a resumed run has the same answer."""
+        return now - self.last > self.seconds if self.steps is None else step % self.steps == 0
+
+
+@dataclass
+class Interval:
+    """What happened since the last report."""
+
+    since: float = 0.0
+    tasks: int = 0
+    waited: float = 0.0
+    losses: list[torch.Tensor] = field(default_factory=list)
 
 
 class Trainer:
@@ -70,9 +86,12 @@ class Trainer:
         (config.json, model.safetensors, README.md) of the best validation so far.
     device : torch.device
     report : callable, optional
-        Called with a dict of figures after validations and now and then between.
+        Called with a dict of figures after validations and now and then between; ``note`` in it is
+        an incident in words.
     meta : dict, optional
         Facts to record in the checkpoint (data, command).
+    group : Group, optional
+        The processes that train together; each has a Trainer with the same arguments.
     """
 
     def __init__(
@@ -84,37 +103,43 @@ class Trainer:
         device: torch.device,
         report: Report | None = None,
         meta: dict[str, Any] | None = None,
+        group: Group | None = None,
     ) -> None:
         self.config = config
-        self.sampler = sampler
+        self.group = group or Group()
+        self.batches = StepBatches(sampler, self.group.world, self.group.rank, config.join)
         self.validation = {k: v for k, v in validation.items() if v}
         self.folder = folder
         self.device = device
         self.report = report or (lambda figures: None)
         self.meta = meta or {}
+        self.metrics = MetricsLog(folder / "metrics.jsonl")
         torch.manual_seed(config.seed)
         self.model = VSAModel(config.model).to(device)
         self.average = copy.deepcopy(self.model).requires_grad_(False)
         self.optimizers = build_optimizers(self.model, config)
-        self.forward = torch.compile(self.model, dynamic=True) if config.compile else self.model
+        forward: nn.Module = torch.compile(self.model, dynamic=True) if config.compile else self.model  # type: ignore[assignment]
+        forward = self.group.wrap(forward, device)
+        self.update = Updater(
+            config, self.model, forward, self.optimizers, device, self.group.world == 1, self._note_of_step
+        )
         self.step = 0
         self.tasks_seen = 0
         self.best: float | None = None
         self.since_best = 0
+        self.saved_step = -1
+        self.validated_step = -1
         self.clock = Clock()
         self.stop_asked = False
-        self.bad_steps = 0
 
-    @property
-    def precision(self) -> torch.dtype | None:
-        """The autocast type, or None for plain float32."""
-        return torch.bfloat16 if self.config.precision == "bfloat16" else None
+    def ask_to_stop(self) -> None:
+        """Finish the step, save, and leave :meth:`run`. May be called from a signal handler."""
+        self.stop_asked = True
 
-    @property
-    def progress(self) -> float:
+    def progress(self, elapsed: float) -> float:
         """Share of the run that is done, by steps or by time, whichever is further."""
-        by_steps = 0.0 if self.config.steps is None else self.step / max(1, self.config.steps)
-        by_time = 0.0 if self.config.max_time is None else self.clock.elapsed / max(1e-9, self.config.max_time)
+        by_steps = 0.0 if self.config.steps is None else self.step / self.config.steps
+        by_time = 0.0 if self.config.max_time is None else elapsed / max(1e-9, self.config.max_time)
         return min(1.0, max(by_steps, by_time))
 
     def resume(self) -> None:
@@ -130,71 +155,107 @@ class Trainer:
             self.model.load_state_dict(tensors["model"])
             self.average.load_state_dict(tensors["average"])
             load_optimizer_tensors(self.optimizers, tensors["optimizer"])
+            self.step, self.tasks_seen = meta["step"], meta["tasks_seen"]
+            self.best, self.since_best = meta["best"], meta["since_best"]
+            self.clock.before = meta["elapsed"]
         except (KeyError, RuntimeError, ValueError) as e:
             raise TrainingError(f"{self.folder}: the saved state is of another model ({e}); start a new run") from e
-        self.step, self.tasks_seen = meta["step"], meta["tasks_seen"]
-        self.best, self.since_best = meta["best"], meta["since_best"]
-        self.clock.before = meta["elapsed"]
+        self.saved_step = self.step
+        if self.group.main:
+            self.metrics.trim(self.step)
 
-    def run(self) -> None:
-        """Train until the end that the config names, or until asked to stop; saves at the end."""
+    def run(self) -> Outcome:
+        """Train until the end that the config names, or until asked to stop; saves at the end.
+
+        Returns
+        -------
+        "done", "no better" (early stopping) or "stopped" (asked to)
+
+        Raises
+        ------
+        TrainingError
+            If losses stay NaN, or no episode can be drawn.
+        ResourceError
+            If the end of the run cannot be saved, or memory does not suffice for any task.
+        """
         self.folder.mkdir(parents=True, exist_ok=True)
         self.clock.start()
-        saved = validated = told = self.clock.elapsed
-        tasks_told = self.tasks_seen
-        waited, losses = 0.0, []
-        batches = self._batches()
-        self.model.train()
-        while self.progress < 1 and not self.stop_asked:
-            t0 = time.monotonic()
-            batch = next(batches).to(self.device, non_blocking=True)
-            waited += time.monotonic() - t0
-            losses.append(self.train_step(batch))
-            now = self.clock.elapsed
-            if now - told > 10:
-                loss = float(torch.stack(losses).mean())
-                rate = (self.tasks_seen - tasks_told) / (now - told)
-                self._tell(loss=loss, tasks_per_s=rate, waiting=waited / (now - told))
-                if not math.isfinite(loss):
-                    raise TrainingError(
-                        f"the loss is not finite since about step {self.step}; the last good state is in "
-                        f"{self.folder / 'state'}: resume with a lower --learning-rate"
-                    )
-                told, tasks_told, waited, losses = now, self.tasks_seen, 0.0, []
-            if self.validation and now - validated > self.config.validate_every:
-                self.validate_and_keep()
-                validated = self.clock.elapsed
-                if self.config.patience is not None and self.since_best >= self.config.patience:
-                    break
-            if now - saved > self.config.save_every:
-                self.save()
-                saved = self.clock.elapsed
-        self.validate_and_keep()
-        self.save()
+        try:
+            outcome = self._loop()
+        except RuntimeError as e:
+            if "DataLoader worker" not in str(e):
+                raise
+            if not self.stop_asked:  # else the signal that stops us has reached them, too
+                raise TrainingError(
+                    "a process that prepares batches has died (out of memory, or of shared memory?); the last state "
+                    f"of {self.folder} is intact: resume it with --workers 0"
+                ) from e
+            outcome = "stopped"
+        if self.group.main:
+            self._save_end(outcome)
+        return outcome
 
-    def train_step(self, batch: EpisodeBatch) -> torch.Tensor:
-        """One update; returns the loss, still on the device."""
-        factor = rate_factor(self.progress, self.config)
-        for o in self.optimizers:
-            for group in o.param_groups:
-                group["lr"] = group["base_lr"] * factor
-        with torch.autocast(self.device.type, self.precision or torch.bfloat16, enabled=self.precision is not None):
-            output = self.forward(batch.tasks)
-        loss = episode_loss(output, batch, self.config.mse_weight)
-        loss.backward()
-        norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip)
-        # A step with a broken gradient changes nothing; decided on the device, without a sync.
-        good = torch.isfinite(norm)
-        for p in self.model.parameters():
-            if p.grad is not None:
-                p.grad = torch.where(good, p.grad, torch.zeros_like(p.grad))
-        for o in self.optimizers:
-            o.step()
-            o.zero_grad(set_to_none=True)
-        self.step += 1
-        self.tasks_seen += len(batch.answer)
-        self._update_average()
-        return loss.detach()
+    def _loop(self) -> Outcome:
+        c, now = self.config, self.clock.elapsed
+        saves = Every(c.save_every, c.save_steps, now)
+        validations = Every(c.validate_every, c.validate_steps, now)
+        tells = Every(c.tell_every, c.tell_steps, now)
+        told = Interval(now, self.tasks_seen)
+        batches = batches_from(self.step, self.batches, c, self.device)
+        self.model.train()
+        while c.steps is None or self.step < c.steps:
+            start = time.monotonic()
+            batch = next(batches).to(self.device, non_blocking=True)
+            told.waited += time.monotonic() - start
+            ours, end = len(batch.answer), self._end()
+            main = self.group.main
+            tasks, elapsed, stop, over, tell = self.group.sums(
+                [
+                    ours,
+                    self.clock.elapsed if main else 0.0,
+                    self.stop_asked,
+                    main and end,
+                    main and tells.due(self.step + 1, self.clock.elapsed),
+                ]
+            )
+            if stop or over or self.progress(elapsed) >= 1:
+                return "stopped" if stop else "no better" if over else "done"
+            factor = rate_factor(self.progress(elapsed), c)
+            # Processes average gradients evenly; this makes them a mean over all tasks.
+            share = ours * self.group.world / tasks
+            told.losses.append(self.update(batch, share, factor))
+            self.step += 1
+            self.tasks_seen += int(tasks)
+            self._update_average()
+            if tell:
+                self._tell_interval(told)
+                tells.last = elapsed
+                told = Interval(self.clock.elapsed, self.tasks_seen)
+            elif self.device.type == "cpu":
+                self._check_bad()
+            if not main:
+                continue
+            if self.validation and validations.due(self.step, elapsed):
+                self.validate_and_keep()
+                validations.last = self.clock.elapsed
+            if saves.due(self.step, elapsed):
+                self._save_or_note()
+                saves.last = self.clock.elapsed
+        return "done"
+
+    def _end(self) -> bool:
+        """Whether validations have not got better for too long."""
+        return self.config.patience is not None and self.since_best >= self.config.patience
+
+    def _save_end(self, outcome: Outcome) -> None:
+        if self.saved_step != self.step:
+            self.save()
+        if outcome == "stopped":
+            if not self.validation or not (self.folder / "model.safetensors").exists():
+                self._keep({})
+        elif self.validated_step != self.step:
+            self.validate_and_keep(required=True)
+            self.save()
 
     @torch.no_grad()
     def _update_average(self) -> None:
@@ -203,23 +264,57 @@ class Trainer:
         for ours, theirs in zip(self.average.parameters(), self.model.parameters(), strict=True):
             ours.lerp_(theirs, 1 - decay)
 
-    def validate_and_keep(self) -> dict[str, float]:
-        """Validate the averaged weights; write the checkpoint if they are the best so far."""
-        figures = validate(self.average, self.validation, self.device, self.precision) if self.validation else {}
+    def validate_and_keep(self, required: bool = False) -> dict[str, float]:
+        """Validate the averaged weights; write the checkpoint if they are the best so far.
+
+        Parameters
+        ----------
+        required : bool
+            Raise if the checkpoint cannot be written, rather than note it and go on.
+        """
+        try:
+            figures = (
+                validate(self.average, self.validation, self.device, self.update.precision, stop=self._stops)
+                if self.validation
+                else {}
+            )
+        except Stopped:
+            return {}
+        self.validated_step = self.step
         loss = figures.get("loss")
         better = loss is None or self.best is None or loss < self.best
+        if loss is not None and not math.isfinite(loss):
+            better = self.best is None
+            figures = {k: v for k, v in figures.items() if math.isfinite(v)}
         if better:
-            self.best, self.since_best = loss, 0
-            meta = {**self.meta, "steps": self.step, "tasks": self.tasks_seen, "seconds": round(self.clock.elapsed)}
-            meta["validation"] = {k: round(v, 5) for k, v in figures.items()}
-            save_checkpoint(self.folder, self.average, meta, card_text(self.config, meta))
+            self.best, self.since_best = loss if loss is None or math.isfinite(loss) else None, 0
+            try:
+                self._keep(figures)
+            except ResourceError as e:
+                if required:
+                    raise
+                self._note(str(e))
         else:
             self.since_best += 1
-        self._tell(**{f"valid_{k}": v for k, v in figures.items()}, best=float(better))
+        self._tell(**{f"valid_{k}": v for k, v in figures.items()}, best=float(better), since_best=self.since_best)
         return figures
 
+    def _stops(self) -> bool:
+        return self.stop_asked
+
+    def _keep(self, figures: dict[str, float]) -> None:
+        meta = {**self.meta, "steps": self.step, "tasks": self.tasks_seen, "seconds": round(self.clock.elapsed)}
+        meta["validation"] = {k: round(v, 5) for k, v in figures.items()}
+        keep_checkpoint(self.folder, self.average, meta, card_text(self.config, meta))
+
     def save(self) -> None:
-        """Write the state to resume from."""
+        """Write the state to resume from.
+
+        Raises
+        ------
+        ResourceError
+            If it cannot be written; the last saved one is intact.
+        """
         tensors = {
             "model": self.model.state_dict(),
             "average": self.average.state_dict(),
@@ -234,39 +329,53 @@ class Trainer:
             "elapsed": self.clock.elapsed,
         }
         save_state(self.folder / "state", tensors, meta)
+        self.saved_step = self.step
 
-    def _tell(self, **figures: float) -> None:
-        record = {"step": self.step, "tasks": self.tasks_seen, "seconds": round(self.clock.elapsed, 1), **figures}
-        with (self.folder / "metrics.jsonl").open("a") as f:
-            f.write(json.dumps(record) + "\n")
-        self.report(record)
+    def _save_or_note(self) -> None:
+        self._check_bad()
+        try:
+            self.save()
+        except ResourceError as e:
+            self._note(f"{e}; training goes on and saving is tried again")
 
-    def _batches(self) -> Iterator[EpisodeBatch]:
-        end = self.config.steps if self.config.steps is not None else 1 << 40
-        workers = self.config.workers
-        loader = DataLoader(
-            StepBatches(self.sampler),
-            batch_size=None,
-            sampler=range(self.step, end),
-            num_workers=workers,
-            prefetch_factor=4 if workers else None,
-            pin_memory=self.device.type == "cuda",
-            persistent_workers=False,
-        )
-        return iter(loader)
+    def _check_bad(self) -> None:
+        bad = int(self.update.bad)
+        if bad >= self.config.bad_steps:
+            saved = (
+                f"step {self.saved_step} is in {self.folder / 'state'}" if self.saved_step >= 0 else "none was saved"
+            )
+            raise TrainingError(
+                f"the gradient was not finite in {bad} steps in a row, up to step {self.step}; the last good state "
+                f"({saved}): start a new run with a lower --learning-rate"
+            )
 
+    def _tell_interval(self, told: Interval) -> None:
+        losses = torch.stack(told.losses)
+        finite = torch.isfinite(losses)
+        mean = float(torch.where(finite, losses, 0).sum() / finite.sum().clamp(min=1))
+        # Each process has its share of the losses; the mean over processes is that over all tasks.
+        loss, good = (v / self.group.world for v in self.group.sums([mean, float(finite.sum())]))
+        self._check_bad()
+        now = max(self.clock.elapsed, told.since + 1e-6)
+        figures: dict[str, float] = {
+            "tasks_per_s": (self.tasks_seen - told.tasks) / (now - told.since),
+            "waiting": told.waited / (now - told.since),
+        }
+        if good:
+            figures["loss"] = loss
+        if good < len(losses):
+            figures["skipped_steps"] = len(losses) - good
+        self._tell(**figures)
 
-def card_text(config: TrainConfig, meta: dict[str, Any]) -> str:
-    """The model card of a run."""
-    rows = "\n".join(f"| {k} | {v} |" for k, v in meta.get("validation", {}).items())
-    return (
-        f"# VSA, {config.model.kind}\n\n"
-        f"A variable-feature self-attention network of `vsacli`, meta-trained for {config.model.kind}.\n\n"
-        f"- Data: {meta.get('data', 'see config.json')}\n"
-        f"- Command: `{meta.get('command', 'see config.json')}`\n"
-        f"- Training: {meta['steps']} steps, {meta['tasks']} tasks, {meta['seconds']} s"
-        f" on {meta.get('device', 'an unrecorded device')}\n"
-        f"- Configuration: config.json beside this file\n\n"
-        "Validation (mean over families of the validation split, fixed episodes):\n\n"
-        f"| figure | value |\n|---|---|\n{rows}\n"
-    )
+    def _note_of_step(self, text: str, task: int | None) -> None:
+        name = "" if task is None else f"{self.batches.episodes(self.step)[task].name}: "
+        self._note(f"{name}{text}")
+
+    def _note(self, text: str) -> None:
+        self._tell(note=text)
+
+    def _tell(self, **figures: Any) -> None:
+        if self.group.main:
+            record = {"step": self.step, "tasks": self.tasks_seen, "seconds": round(self.clock.elapsed, 1), **figures}
+            self.metrics.add(record)
+            self.report(record)

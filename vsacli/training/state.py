@@ -6,6 +6,7 @@ moment finds either the old state or the new one, whole.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -60,14 +61,16 @@ def save_state(folder: Path, tensors: dict[str, dict[str, Tensor]], meta: dict[s
         fresh.mkdir(parents=True)
         for group, values in tensors.items():
             save_file({k: v.detach().cpu().contiguous() for k, v in values.items()}, fresh / f"{group}.safetensors")
-        (fresh / "state.json").write_text(json.dumps({"version": VERSION, **meta}))
-        for path in fresh.iterdir():
-            with path.open("rb") as f:
-                os.fsync(f.fileno())
-        shutil.rmtree(old, ignore_errors=True)
+        sums = {path.name: _sha256(path) for path in fresh.iterdir()}
+        (fresh / "state.json").write_text(json.dumps({"version": VERSION, "sha256": sums, **meta}))
+        for path in [*fresh.iterdir(), fresh]:
+            _sync(path)
         if folder.exists():
+            shutil.rmtree(old, ignore_errors=True)
             folder.rename(old)
+        # Where only the old one is there (a kill between these two lines), it stays until the new one is in place.
         fresh.rename(folder)
+        _sync(folder.parent)
         shutil.rmtree(old, ignore_errors=True)
     except (OSError, SafetensorError) as e:
         shutil.rmtree(fresh, ignore_errors=True)
@@ -89,11 +92,32 @@ def load_state(folder: Path) -> tuple[dict[str, dict[str, Tensor]], dict[str, An
         folder = old
     try:
         meta = json.loads((folder / "state.json").read_text())
+        for name, digest in meta.pop("sha256", {}).items():
+            if _sha256(folder / name) != digest:
+                raise ValueError(f"the checksum of {name} is another")
         tensors = {p.stem: load_file(p) for p in sorted(folder.glob("*.safetensors"))}
     except FileNotFoundError as e:
+        if folder.exists():
+            raise TrainingError(f"{folder}: the saved state lacks {Path(e.filename).name}; start a new run") from e
         raise TrainingError(f"{folder}: no saved state to resume from; start without --resume") from e
-    except (OSError, ValueError, SafetensorError) as e:
+    except (OSError, ValueError, AttributeError, SafetensorError) as e:
         raise TrainingError(f"{folder}: the saved state is damaged ({e}); start a new run") from e
     if meta.get("version") != VERSION:
         raise TrainingError(f"{folder}: the state has version {meta.get('version')}, this is {VERSION}; start anew")
     return tensors, meta
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as f:
+        return hashlib.file_digest(f, "sha256").hexdigest()
+
+
+def _sync(path: Path) -> None:
+    """Have a file, or the names in a folder, on the disk and not only in memory."""
+    if path.is_dir() and os.name == "nt":
+        return  # folders cannot be opened there
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +13,10 @@ from vsacli.nn.model import ClassOutput, VSAModel
 from vsacli.tasks.draw import draw_balanced, draw_rows
 from vsacli.tasks.episode import Episode, TaskKind, collate
 from vsacli.tasks.store import EncodedTable, TableStore
+
+
+class Stopped(Exception):
+    """The validation was told to stop before its end."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,7 @@ def validate(
     device: torch.device,
     precision: torch.dtype | None,
     cells: int = 60_000,
+    stop: Callable[[], bool] | None = None,
 ) -> dict[str, float]:
     """Mean over families of accuracy (or squared error) and of the loss, by number of labels.
 
@@ -83,6 +88,11 @@ def validate(
     dict
         ``accuracy@k`` / ``mse@k`` and ``loss@k`` for each number of labels k, and their means
         ``accuracy`` / ``mse`` and ``loss``.
+
+    Raises
+    ------
+    Stopped
+        If ``stop``, asked between batches, says so.
     """
     was_training = model.training
     model.eval()
@@ -92,6 +102,9 @@ def validate(
     for labels, group in episodes.items():
         by_family: dict[str, list[tuple[float, float]]] = defaultdict(list)
         for batch in batches_by_size(group, cells):
+            if stop is not None and stop():
+                model.train(was_training)
+                raise Stopped
             for e, score, loss in zip(batch, *score_batch(model, batch, device, precision), strict=True):
                 by_family[e.family].append((score, loss))
         means = np.array([np.mean(v, 0) for v in by_family.values()])

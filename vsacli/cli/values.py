@@ -1,0 +1,81 @@
+"""Option values that are more than a word or a number: ranges, durations, shares."""
+
+from __future__ import annotations
+
+import re
+
+from vsacli.errors import UsageError
+
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+def parse_range(option: str, text: str, least: int = 1) -> tuple[int, int]:
+    """``5`` or ``1-10`` as (low, high).
+
+    Raises
+    ------
+    UsageError
+        If it is something else, or runs downwards.
+    """
+    found = re.fullmatch(r"(\d+)(?:(?:-|\.\.)(\d+))?", text.strip())
+    if found is None:
+        raise UsageError(f"{option} {text}: give a number or a range such as 1-10")
+    low = int(found[1])
+    high = int(found[2]) if found[2] else low
+    if low < least or high < low:
+        raise UsageError(f"{option} {text}: the range starts at {least} or above and does not run downwards")
+    return low, high
+
+
+def parse_duration(option: str, text: str) -> float:
+    """``90s``, ``30m``, ``2h``, ``1h30m``, ``1d`` as seconds.
+
+    Raises
+    ------
+    UsageError
+        If there is no unit, or no such unit.
+    """
+    parts = re.findall(r"(\d+(?:\.\d+)?)([smhd])", text.strip())
+    if not parts or "".join(a + b for a, b in parts) != text.strip():
+        raise UsageError(f"{option} {text}: give a time with its unit, such as 90s, 30m or 2h")
+    seconds = sum(float(n) * _SECONDS[unit] for n, unit in parts)
+    if seconds <= 0:
+        raise UsageError(f"{option} {text}: the time is 0")
+    return seconds
+
+
+def parse_interval(option: str, text: str) -> tuple[float | None, int | None]:
+    """A time with its unit, or a plain number of steps: (seconds, steps), one of them None.
+
+    Raises
+    ------
+    UsageError
+        If it is neither.
+    """
+    if re.fullmatch(r"\d+", text.strip()):
+        steps = int(text)
+        if steps < 1:
+            raise UsageError(f"{option} {text}: at least 1 step")
+        return None, steps
+    return parse_duration(option, text), None
+
+
+def parse_weights(option: str, texts: list[str]) -> dict[str, float]:
+    """``NAME=WEIGHT`` items as a dict.
+
+    Raises
+    ------
+    UsageError
+        If one is not of that form, or a name comes twice.
+    """
+    weights: dict[str, float] = {}
+    for text in texts:
+        name, _, value = text.partition("=")
+        try:
+            number = float(value)
+        except ValueError:
+            raise UsageError(f"{option} {text}: give SOURCE=WEIGHT, such as data=2") from None
+        if name in weights:
+            raise UsageError(f"{option} {text}: {name} has a weight already")
+        weights[name] = number
+    return weights

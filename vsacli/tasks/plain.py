@@ -1,0 +1,50 @@
+"""The paper's episodes (Algorithm 1, lines 2-4): whole tables, so many rows of each class, nothing changed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vsacli.tasks.draw import draw_balanced, draw_rows
+from vsacli.tasks.episode import Episode
+from vsacli.tasks.sampler import BatchPlan, BatchSampler, _class_episode, _log_uniform, _number_episode
+from vsacli.tasks.store import EncodedTable
+
+SYNTHETIC_ATTRIBUTES = (2, 10)
+SYNTHETIC_CLASSES = (2, 5)
+
+
+class PlainSampler(BatchSampler):
+    """Batches of ``config.tasks[0]`` episodes: each a random table with all its attributes and classes.
+
+    Of the config, ``shots``, ``unlabeled`` (or the rows of a regression), ``tasks`` and the share of
+    synthetic episodes are read. Tables of the other kind of task do not serve.
+    """
+
+    def _plan(self, rng: np.random.Generator) -> BatchPlan:
+        c = self.config
+        attributes = _log_uniform(rng, SYNTHETIC_ATTRIBUTES)
+        if self.kind == "classification":
+            classes = int(rng.integers(SYNTHETIC_CLASSES[0], SYNTHETIC_CLASSES[1] + 1))
+            labeled, unlabeled = _log_uniform(rng, c.shots), _log_uniform(rng, c.unlabeled)
+            return BatchPlan(classes, attributes, labeled, unlabeled, c.tasks[0])
+        labeled, unlabeled = _log_uniform(rng, c.labeled_rows), _log_uniform(rng, c.unlabeled_rows)
+        return BatchPlan(1, attributes, labeled, unlabeled, c.tasks[0])
+
+    def _chances(self, plan: BatchPlan) -> np.ndarray:
+        share = np.where([t.kind == self.kind for t in self.tables], self.share, 0.0)
+        return share / share.sum() if share.any() else share
+
+    def _real(self, rng: np.random.Generator, table: EncodedTable, plan: BatchPlan) -> Episode | None:
+        if self.kind == "classification":
+            counts = np.bincount(table.y[table.y >= 0], minlength=table.n_classes)
+            y = np.where((table.y >= 0) & (counts[table.y] >= 2), table.y, -1)  # one row of a class shows nothing
+            rows = draw_balanced(rng, y, plan.labeled, plan.unlabeled)
+            return (
+                None
+                if rows is None
+                else _class_episode(table.x[np.concatenate(rows)], y, rows, table.name, table.family)
+            )
+        rows = draw_rows(rng, np.isfinite(table.y), plan.labeled, plan.unlabeled)
+        if rows is None:
+            return None
+        return _number_episode(rng, table.x[np.concatenate(rows)], table.y, rows, table.name, table.family)

@@ -1,0 +1,48 @@
+"""The model card of a run: what the network is, what it learned from, and how to use it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vsacli.training.config import TrainConfig
+
+
+def card_text(config: TrainConfig, meta: dict[str, Any]) -> str:
+    """The card, Markdown.
+
+    Parameters
+    ----------
+    config : TrainConfig
+    meta : dict
+        What is saved with the checkpoint: ``data``, ``command``, ``device``, ``steps``, ``tasks``,
+        ``seconds`` and ``validation``.
+    """
+    m = config.model
+    figures = "\n".join(f"| {k} | {v} |" for k, v in meta.get("validation", {}).items())
+    blocks = [
+        kind for kind, on in (("examples", m.example_attention), ("attributes and labels", m.attribute_attention)) if on
+    ]
+    per_class = " per class" if m.kind == "classification" else ""
+    valid = "It was not validated.\n"
+    if figures:
+        valid = (
+            "Validation (mean over families of the validation tables, the same episodes each time; a figure at k has k"
+            f" labeled rows{per_class}):\n\n| figure | value |\n|---|---|\n{figures}\n"
+        )
+    return (
+        f"# VSA, {m.kind}\n\n"
+        f"A variable-feature self-attention network (Iwata & Kumagai, arXiv 2311.05088) of `vsacli`, meta-trained for"
+        f" {m.kind} with a handful of labeled rows and the unlabeled rows beside them.\n\n"
+        f"    vsa label table.csv --target COLUMN --checkpoint {meta.get('folder', 'THIS_FOLDER')}\n\n"
+        f"- Network: {m.layers} layers of attention along {' and '.join(blocks)}, width {m.width}, {m.heads} heads of"
+        f" {m.head_width}, {m.residual} residuals, {m.head} head\n"
+        f"- Data: {meta.get('data', 'see config.json')}\n"
+        f"- Command: `{meta.get('command', 'see config.json')}`\n"
+        f"- Training: {meta['steps']} steps, {meta['tasks']} tasks, {meta['seconds']} s"
+        f" on {meta.get('device', 'an unrecorded device')}; {config.optimizer}, learning rate {config.learning_rate:g},"
+        f" seed {config.seed}\n"
+        f"- Configuration: config.json beside this file\n\n"
+        f"{valid}\n"
+        "Limits: it knows tables like those it was trained on. A class without a labeled row is never predicted, and"
+        " probabilities for tables unlike any it has seen can be too sure.\n"
+    )

@@ -1,0 +1,40 @@
+"""How large a batch may be before the memory of the host is full."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from vsacli.nn.config import VSAConfig
+
+SHARE = 0.5  # of the memory that is available when training starts
+
+
+def activation_bytes(config: VSAConfig) -> int:
+    """About how many bytes training keeps for one cell (a row of one slot), over all blocks, in float32."""
+    block = 8 * config.width + 6 * config.heads * config.head_width + 3 * config.ff_width * (config.ff_layers - 1)
+    return 4 * 2 * config.layers * block
+
+
+def cells_that_fit(config: VSAConfig, device: torch.device) -> int | None:
+    """The most cells of a batch on the CPU, a power of two; None where that is not known.
+
+    Linux gives out memory that it does not have and kills the process that then uses it, so that
+    there is no error to act on. An accelerator does raise one.
+    """
+    available = _available() if device.type == "cpu" else None
+    if available is None:
+        return None
+    cells = int(available * SHARE) // activation_bytes(config)
+    return 1 << max(0, cells.bit_length() - 1)
+
+
+def _available() -> int | None:
+    try:
+        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except (OSError, ValueError, IndexError):
+        pass
+    return None

@@ -1,0 +1,95 @@
+"""From what a user asks for to the config of a run: presets, overrides, ablations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import fields, replace
+from typing import Any
+
+from vsacli.errors import CheckpointError, UsageError
+from vsacli.nn.config import VSAConfig, preset
+from vsacli.tasks.augment import PLAIN
+from vsacli.tasks.episode import TaskKind
+from vsacli.tasks.sampler import EpisodeConfig
+from vsacli.training.config import TrainConfig, paper_settings
+
+ABLATIONS: dict[str, dict[str, Any]] = {
+    "ExampleAttn": {"attribute_attention": False},
+    "AttributeAttn": {"example_attention": False},
+    "w/oObsInd": {"observed_indicator": False},
+    "w/oAttLabInd": {"kind_indicator": False},
+    "w/oRes": {"residual": "none"},
+    "w/oLN": {"layer_norm": False},
+}
+"""The ablations of the paper's Table 2, under its names."""
+
+VALIDATIONS_OF_A_RUN = 20  # where the run's length is given in steps
+
+
+def make_config(
+    kind: TaskKind,
+    name: str,
+    *,
+    model: Iterable[str] = (),
+    ablations: Iterable[str] = (),
+    episodes: dict[str, Any] | None = None,
+    training: dict[str, Any] | None = None,
+) -> TrainConfig:
+    """The config of a run.
+
+    Parameters
+    ----------
+    kind : {"classification", "regression"}
+    name : {"default", "small", "paper"}
+        Network and recipe. ``paper`` is the paper's in all; the others share one recipe.
+    model : iterable of str
+        ``field=value`` for :class:`VSAConfig`.
+    ablations : iterable of str
+        Names in :data:`ABLATIONS`.
+    episodes, training : dict, optional
+        Fields of :class:`EpisodeConfig` and :class:`TrainConfig` to set otherwise. ``plain`` also
+        turns changes of tables off.
+
+    Raises
+    ------
+    UsageError
+        For an unknown field or an impossible value.
+    """
+    changes = dict(_override(text) for text in model)
+    for ablation in ablations:
+        changes |= ABLATIONS[ablation]
+    try:
+        network = preset(name, kind, **changes)
+    except CheckpointError as e:
+        raise UsageError(f"--preset {name} with these --model and --ablation settings: {e}") from e
+    settings = paper_settings() if name == "paper" else {}
+    settings |= training or {}
+    drawn: EpisodeConfig = replace(settings.pop("episodes", EpisodeConfig()), **(episodes or {}))
+    if settings.get("plain"):
+        drawn = replace(drawn, natural=0.0, augment=PLAIN)
+        if drawn.tasks[0] != drawn.tasks[1]:
+            drawn = replace(drawn, tasks=(8, 8))  # cells do not rule plain batches
+    steps = settings.get("steps")
+    if steps is not None and settings.get("validate_steps") is None and "validate_every" not in settings:
+        settings["validate_steps"] = max(1, steps // VALIDATIONS_OF_A_RUN)
+    return TrainConfig(model=network, episodes=drawn, **settings)
+
+
+def _override(text: str) -> tuple[str, Any]:
+    name, sign, value = text.partition("=")
+    name = name.strip().replace("-", "_")
+    usable = [f.name for f in fields(VSAConfig) if f.name != "kind"]
+    if not sign or name not in usable:
+        raise UsageError(f"--model {text}: write FIELD=VALUE with one of {', '.join(usable)}")
+    default, value = getattr(VSAConfig(), name), value.strip()
+    if isinstance(default, bool):
+        words = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+        if value.lower() not in words:
+            raise UsageError(f"--model {text}: {name} is true or false")
+        return name, words[value.lower()]
+    if isinstance(default, int):
+        try:
+            return name, int(value)
+        except ValueError:
+            raise UsageError(f"--model {text}: {name} is a whole number") from None
+    return name, value
