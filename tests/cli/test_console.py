@@ -46,9 +46,7 @@ def test_progress_in_a_log_is_rare(capsys: pytest.CaptureFixture[str], monkeypat
         for second in range(40):
             now[0] = float(second)
             progress("labeling", second * 1000, 40000)
-    assert capsys.readouterr().err == (
-        "vsa: labeling: 15,000 of 40,000 (38%)\nvsa: labeling: 30,000 of 40,000 (75%)\n"
-    )
+    assert capsys.readouterr().err == ("vsa: labeling: 15,000 of 40,000 (38%)\nvsa: labeling: 30,000 of 40,000 (75%)\n")
 
 
 def test_progress_on_a_terminal_leaves_it_clean(monkeypatch: pytest.MonkeyPatch):
