@@ -195,6 +195,14 @@ def test_mixed_formats_and_a_few_bad_dates() -> None:
     assert np.isnan(x[14]).all()
 
 
+def test_short_years_and_what_only_looks_like_a_date() -> None:
+    x, _ = encode(text("1/1/00", "2/1/00", "11/30/00", "1/1/01"))
+    assert (np.diff(x[:, 0]) > 0).all()
+    for cells in (["1.2.3", "1.2.10", "2.0.1"], ["Jun-01", "Jun-15", "Jul-01"], ["18-25", "26-35", "36-45"]):
+        _, encoder = encode(text(*cells * 2))
+        assert encoder.attribute_names[1:] == [f"c = {cell.lower()}" for cell in sorted(cells)]
+
+
 def test_dates_outside_the_range_of_nanoseconds() -> None:
     x, _ = encode(text("0001-01-01", "1850-05-05", "9999-12-31"))
     assert x[0, 0] < x[1, 0] < x[2, 0]
@@ -396,7 +404,7 @@ def test_duplicate_and_composed_names() -> None:
 
 
 def test_columns_of_a_frame() -> None:
-    frame = pd.DataFrame({"a": [1, 2], 5: ["x", None], "mixed": [1, "y"], "when": pd.to_datetime(["2024-01-01", None])})
+    frame = pd.DataFrame({"a": [1, 2], 5: ["x", None], "mixed": [1, "y"], "when": [pd.Timestamp("2024-01-01"), pd.NaT]})
     frame.insert(4, "a", [0.5, NAN], allow_duplicates=True)
     columns = columns_of(frame)
     assert [name for name, _ in columns] == ["a", "5", "mixed", "when", "a"]

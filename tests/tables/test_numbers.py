@@ -70,6 +70,7 @@ def test_a_cell_that_is_no_number(cell: str) -> None:
         (["1 year", "2 years"], ".", [1, 2]),
         (["1.5K", "850", "3M"], ".", [1500, 850, 3e6]),
         (["12 m²", "13 m2"], ".", [12, 13]),
+        (["1", "2", "3", "4+"], ".", [1, 2, 3, 4]),
     ],
 )
 def test_the_style_of_a_column(cells: list[str], decimal: str, expected: list[float]) -> None:
@@ -78,7 +79,10 @@ def test_the_style_of_a_column(cells: list[str], decimal: str, expected: list[fl
     np.testing.assert_allclose(found.take(numbers), expected, rtol=1e-15)
 
 
-@pytest.mark.parametrize("cells", [["3 kg", "300 g"], ["1st", "2nd", "3rd"], ["<20", ">20"], ["a", "b"]])
+@pytest.mark.parametrize(
+    "cells",
+    [["3 kg", "300 g"], ["1st", "2nd", "3rd"], ["1Story"] * 99 + ["2Fin"], ["<20", ">20"], ["18+", "<18"], ["a", "b"]],
+)
 def test_a_column_whose_cells_cannot_be_compared_as_numbers(cells: list[str]) -> None:
     _, numbers = read_numbers(distinct_cells(text(*cells)), ".")
     assert np.isnan(numbers).all()

@@ -25,7 +25,9 @@ _LOOKS_LIKE_DATE = (
     r"|\d{1,2}\.\d{1,2}\. ?\d{4}|\d{4}\. ?\d{1,2}\. ?\d{1,2}|\d{2}\.\d{2}\.\d{2}(?:\D|$)"  # but 1.2.10 is a version
     rf"|(?:[a-z]+,? )?\d{{1,2}}[a-z]{{0,2}}[ -]?(?:{_MONTHS})|(?:[a-z]+,? )?(?:{_MONTHS})[a-z]*\.?[ -]\d)"
 )
-_MORE_FORMATS = ("ISO8601", "%d.%m.%y", "%b %Y", "%B %Y", "%b-%Y", "%b-%y", "%d-%b-%y", "%Y年%m月%d日")  # never guessed
+_MORE_FORMATS = (  # that pandas does not guess
+    *("ISO8601", "%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%b-%y", "%b %Y", "%B %Y", "%b-%Y", "%Y年%m月%d日"),
+)
 _CLOCK = (
     r"(?i)^(?P<hours>\d{1,3}):(?P<minutes>[0-5]\d)(?P<seconds>(?::[0-5]\d(?:\.\d+)?)?)\s*(?P<half>(?:[ap]\.?m\.?)?)$"
 )
@@ -175,7 +177,7 @@ def _read_dates(cells: Distinct, decimal: str, seed: int) -> tuple[list[str], pd
         for text in sample:
             for day_first in (False, True):
                 form = guess_datetime_format(text, dayfirst=day_first)
-                if form and ("%Y" in form or "%y" in form):
+                if form and ("%Y" in form or ("%y" in form and "%d" in form)):  # Jun-01 may be a day
                     guessed.add(form)
 
     def preference(form: str) -> tuple[bool, bool, str]:

@@ -21,7 +21,8 @@ _GROUPED = {
     ",": r"[1-9]\d{0,2}(?:\.\d{3})+|[1-9]\d{0,2}(?:[ '’]\d{3})+",
 }
 _MAX_LENGTH = 40
-_MAIN_UNIT_SHARE = 0.9
+_MAIN_UNIT_SHARE = 0.98  # of the cells with a unit; those with another are words
+_FEW_CELLS = 12
 _MAX_BOUND_SHARE = 0.5
 
 FACTORS = {"%": 1e-2, "‰": 1e-3, "k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "bn": 1e9}
@@ -37,7 +38,7 @@ def _pattern(decimal: str) -> str:
     return (
         r"^(?P<open>\(?)\s*(?:<=|>=|[<>≤≥~≈=±])?\s*(?P<sign>[-+]?)\s*"
         rf"(?:{_CURRENCY})?\s*(?P<sign2>[-+]?)(?P<number>{number})(?P<exponent>(?:[eE][-+]?\d+)?)"
-        rf"\s*(?P<unit>(?:{_UNIT})?)\s*(?P<close>\)?)(?P<tail>-?)$"
+        rf"\s*(?P<unit>(?:{_UNIT})?)\s*(?P<close>\)?)(?P<tail>[-+]?)$"
     )
 
 
@@ -117,7 +118,7 @@ def read_numbers(cells: Distinct, decimal: str, n_plain: int = 0) -> tuple[Numbe
 
     The mark of the file (`decimal`) wins ties: in a file with decimal points a column is read with decimal commas
     only if more of its cells are numbers that way ("2,5" is none with a point, "2,500" is one). Where most cells are
-    bounds (<20, >20), the sign is what they say: those are classes, and no cell is read as a number.
+    bounds (<20, 65+), the sign is what they say: those are classes, and no cell is read as a number.
 
     Parameters
     ----------
@@ -141,7 +142,7 @@ def read_numbers(cells: Distinct, decimal: str, n_plain: int = 0) -> tuple[Numbe
             best, numbers, most = NumberStyle(mark, unit), found, count
         if count == cells.n_observed:
             break
-    bounds = pc.match_substring_regex(cells.values, "^[<>≤≥]").to_numpy(zero_copy_only=False)
+    bounds = pc.match_substring_regex(cells.values, "^[<>≤≥]|[+]$").to_numpy(zero_copy_only=False)
     if cells.counts[bounds].sum() > _MAX_BOUND_SHARE * (most + n_plain):
         return best, np.full(len(cells.values), np.nan)
     return best, numbers
@@ -150,7 +151,7 @@ def read_numbers(cells: Distinct, decimal: str, n_plain: int = 0) -> tuple[Numbe
 def parse_numbers(values: pa.Array, style: NumberStyle) -> np.ndarray:
     """Read distinct cells as numbers.
 
-    (12) and 12- are -12; <1, >5 and ~5 are the number after the sign; 45% is 0.45; full-width digits are digits.
+    (12) and 12- are -12; <1, >5, ~5 and 65+ are the number beside the sign; 45% is 0.45; full-width digits are digits.
     1_000 and 0x1F are words.
 
     Parameters
@@ -179,8 +180,8 @@ def _split(values: pa.Array, decimal: str) -> tuple[np.ndarray, pa.Array]:
     numbers = to_float64(digits.cast(pa.float64())).copy()
 
     opened = _is_filled(parts, "open")
-    negative = opened | _is_filled(parts, "tail")
-    for sign in ("sign", "sign2"):
+    negative = opened
+    for sign in ("sign", "sign2", "tail"):
         negative = negative ^ _mask(pc.equal(pc.struct_field(parts, sign), "-"))
     numbers[negative] *= -1
     two_signs = _is_filled(parts, "sign") & _is_filled(parts, "sign2")
@@ -224,6 +225,8 @@ def _main_unit(cells: Distinct, units: pa.Array) -> str:
     by_key: dict[str, float] = {}
     for unit in sorted(seen):
         by_key[_unit_key(unit)] = by_key.get(_unit_key(unit), 0.0) + seen[unit]
+    if len(by_key) > 1 and len(cells.values) <= _FEW_CELLS:
+        return ""  # 1st, 2nd, 3rd; 1Story, 1.5Fin: names, whatever their shares
     main = max(by_key, key=by_key.__getitem__)
     return main if by_key[main] >= _MAIN_UNIT_SHARE * sum(by_key.values()) else ""
 
