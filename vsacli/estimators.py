@@ -8,6 +8,7 @@ columns and asks a network that was trained on many other tables.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
@@ -140,7 +141,9 @@ class _VSAEstimator(BaseEstimator):
             import pyarrow as pa
 
             X = pa.table(X).to_pandas(types_mapper=pd.ArrowDtype)
-        if not isinstance(X, pd.DataFrame):
+        if isinstance(X, pd.DataFrame):
+            X = X.set_axis(_told_apart(X.columns), axis=1)
+        else:
             # None keeps the dtype; the stub knows "numeric" alone
             X = check_array(X, dtype=cast(Any, None), ensure_all_finite=False, estimator=self, input_name="X")
         for size, what in zip(X.shape, ("sample(s)", "feature(s)"), strict=True):
@@ -305,6 +308,19 @@ class VSARegressor(RegressorMixin, _VSAEstimator):
         assert answer.mean is not None
         assert answer.std is not None
         return (answer.mean, answer.std) if return_std else answer.mean
+
+
+def _told_apart(names: Iterable[Any]) -> list[Any]:
+    """Names of columns with the second "a" called "a (2)", since scikit-learn wants them unique."""
+    seen: set[Any] = set()
+    out: list[Any] = []
+    for name in names:
+        unique, number = name, 2
+        while unique in seen:
+            unique, number = f"{name} ({number})", number + 1
+        seen.add(unique)
+        out.append(unique)
+    return out
 
 
 def _normalised(answer: Prediction) -> np.ndarray:

@@ -31,20 +31,25 @@ def split_classes(y: Any) -> tuple[np.ndarray, np.ndarray]:
     """
     values, missing = _split(y)
     given = values[~missing]
+    if given.dtype == object:
+        given = _narrowed(given)
     if given.dtype.kind == "f" and not np.isfinite(given).all():
         raise DataError("Input y contains infinity; make such labels finite, or NaN to have them filled")
-    if given.dtype != object:
-        return given, missing
+    return given, missing
+
+
+def _narrowed(given: np.ndarray) -> np.ndarray:
+    """Python objects, (L,), as the plain type that all of them are of."""
     if all(isinstance(v, str) for v in given):
-        return given, missing
+        return given
     for kind, dtype in (((bool, np.bool_), np.bool_), (Integral, np.int64), (Real, np.float64)):
         if all(isinstance(v, kind) for v in given):
             try:
-                return given.astype(dtype), missing
+                return given.astype(dtype)
             except OverflowError:
-                return given, missing
-    kinds = sorted({type(v).__name__ for v in given})
-    raise DataError(f"Unknown label type: y holds {' and '.join(kinds)}; make them of one type, y.astype(str) for one")
+                break
+    kinds = " and ".join(sorted({type(v).__name__ for v in given}))
+    raise DataError(f"Unknown label type: y holds {kinds} labels that are of no one type; try y.astype(str)")
 
 
 def split_numbers(y: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -76,10 +81,12 @@ def _split(y: Any) -> tuple[np.ndarray, np.ndarray]:
 
     if isinstance(y, pd.DataFrame):
         y = y.iloc[:, 0].array if y.shape[1] == 1 and _warned(y) else y
-    if hasattr(y, "__arrow_c_stream__") and not isinstance(y, (pd.DataFrame, pd.Series)):
+    arrow = hasattr(y, "__arrow_c_array__") or hasattr(y, "__arrow_c_stream__")
+    if arrow and not isinstance(y, (pd.DataFrame, pd.Series)):
         import pyarrow as pa
 
-        y = pa.chunked_array(y).to_pandas(types_mapper=pd.ArrowDtype)
+        y = pa.array(y) if hasattr(y, "__arrow_c_array__") else pa.chunked_array(y)
+        y = y.to_pandas(types_mapper=pd.ArrowDtype)
     if isinstance(y, (pd.Series, pd.Index, pd.api.extensions.ExtensionArray)):
         series = pd.Series(y)
         missing = series.isna().to_numpy(dtype=bool)
