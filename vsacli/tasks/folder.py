@@ -17,14 +17,14 @@ from pathlib import Path
 import numpy as np
 
 from vsacli.errors import InputError, VsaError
-from vsacli.tables.attributes import AttributeEncoder
 from vsacli.tables.table import read_table
 from vsacli.tables.target import Task, read_target
-from vsacli.tasks.episode import TaskKind
+from vsacli.tasks.encode import encode_table
 from vsacli.tasks.store import EncodedTable, TableStore
 
 SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
-LEAST_ROWS = 20
+# Changes whenever tables are encoded otherwise, so that remembered ones are made anew.
+ENCODING = 4
 Progress = Callable[[int, int, str], None]
 
 
@@ -85,7 +85,7 @@ def cached_folder(
     folder: Path, cache: Path, *, target: str = "target", seed: int = 0, progress: Progress | None = None
 ) -> TableStore:
     """:func:`read_folder_tables`, remembered in ``cache`` until a file of the folder changes."""
-    digest = hashlib.sha256(f"3 {target} {seed}".encode())
+    digest = hashlib.sha256(f"{ENCODING} {target} {seed}".encode())
     for path in sorted(folder.rglob("*")):
         if path.is_file():
             stat = path.stat()
@@ -140,30 +140,12 @@ def _encode(entry: _Entry, target: str) -> EncodedTable:
     table = read_table(entry.path)
     at = table.find(target)
     labels = read_target(table.column(at), task=entry.task, decimal=table.decimal, name=target)
-    columns = [(f"{j} {name}", table.column(j)) for j, name in enumerate(table.columns) if j != at]
-    encoder = AttributeEncoder()
-    x = encoder.fit_transform(columns, decimal=table.decimal)
-    counts = list(encoder.used.values())
-    kind: TaskKind = "classification" if labels.kind == "classification" else "regression"
-    y = labels.codes.astype(np.int64) if kind == "classification" else labels.numbers.astype(np.float32)
-    known = int((~labels.missing).sum())
-    if x.shape[1] == 0:
-        raise InputError("no usable attribute")
-    if known < LEAST_ROWS:
-        raise InputError(f"{known} labeled rows are too few")
-    n_classes = len(labels.classes) if kind == "classification" else 1
-    if kind == "classification" and n_classes < 2:
-        raise InputError("one class only")
-    if kind == "regression" and not np.nanstd(y.astype(np.float64)) > 0:
-        raise InputError("all targets are equal")
-    return EncodedTable(
-        name=entry.name,
+    return encode_table(
+        entry.name,
+        [(name, table.column(j)) for j, name in enumerate(table.columns) if j != at],
+        labels,
+        decimal=table.decimal,
         family=entry.family,
-        kind=kind,
-        x=x,
-        column=np.repeat(np.arange(len(counts)), counts).astype(np.int32),
-        y=y,
-        n_classes=n_classes,
         split=entry.split,
         weight=0.5 if entry.rule == "auto" else 1.0,
         tags=(entry.rule,) if entry.rule else (),

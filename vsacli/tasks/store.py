@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -109,10 +111,13 @@ class TableStore:
             If the file is absent or not such a store.
         """
         try:
+            # np.load() keeps the file open where it is no archive
+            if not zipfile.is_zipfile(path):
+                raise ValueError("not a complete archive")
             with np.load(path, allow_pickle=False) as z:
                 meta = json.loads(z["index"].tobytes())
                 x, column, y = z["x"], z["column"], z["y"]
-        except (OSError, ValueError, KeyError) as e:
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as e:
             raise InputError(f"{path}: no readable table store ({e}); delete it and it is made anew") from e
         tables, at_x, at_c, at_y = [], 0, 0, 0
         for t in meta["tables"]:

@@ -11,13 +11,18 @@ from vsacli.nn.model import ClassOutput, RegressionOutput
 from vsacli.tasks.episode import EpisodeBatch
 
 
+def damped(loss: Tensor) -> Tensor:
+    """5 asinh(l / 5): the loss of a regression task, with logarithmic growth far from 0."""
+    return 5 * torch.asinh(loss / 5)
+
+
 def episode_loss(output: ClassOutput | RegressionOutput, batch: EpisodeBatch, mse_weight: float) -> Tensor:
     r"""Mean over tasks of the mean loss over their scored unlabeled rows.
 
     Classification: the negative log probability of the held-out class. Regression: the negative
     Gaussian log density plus ``mse_weight`` times the squared error of the mean, with the loss l of a
     task entering as 5 asinh(l / 5): a table whose labeled targets are all but equal, and whose
-    others are not, has a loss of thousands, and would move the weights alone.
+    others are not, has a loss of thousands, and would move the weights alone (:func:`damped`).
 
     Parameters
     ----------
@@ -40,5 +45,5 @@ def episode_loss(output: ClassOutput | RegressionOutput, batch: EpisodeBatch, ms
     losses = torch.where(batch.scored, losses, torch.zeros_like(losses))
     per_task = losses.sum(1) / batch.scored.sum(1).clamp(min=1)
     if isinstance(output, RegressionOutput):
-        per_task = 5 * torch.asinh(per_task / 5)
+        per_task = damped(per_task)
     return per_task.mean()

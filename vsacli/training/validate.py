@@ -13,6 +13,7 @@ from vsacli.nn.model import ClassOutput, VSAModel
 from vsacli.tasks.draw import draw_balanced, draw_rows
 from vsacli.tasks.episode import Episode, TaskKind, collate
 from vsacli.tasks.store import EncodedTable, TableStore
+from vsacli.training.loss import damped
 
 
 class Stopped(Exception):
@@ -136,7 +137,7 @@ def batches_by_size(episodes: Sequence[Episode], cells: int) -> list[list[Episod
 def score_batch(
     model: VSAModel, episodes: list[Episode], device: torch.device, precision: torch.dtype | None
 ) -> tuple[list[float], list[float]]:
-    """Accuracy (or squared error) and mean negative log likelihood of each episode."""
+    """Accuracy (or squared error) and mean negative log likelihood of each episode, damped for regression."""
     batch = collate(episodes).to(device)
     with torch.autocast(device.type, precision or torch.bfloat16, enabled=precision is not None):
         output = model(batch.tasks)
@@ -149,4 +150,6 @@ def score_batch(
         loss = 0.5 * (score / var + var.log() + float(np.log(2 * np.pi)))
     count = batch.scored.sum(1).clamp(min=1)
     means = [torch.where(batch.scored, v, torch.zeros_like(v)).sum(1) / count for v in (score, loss)]
+    if not isinstance(output, ClassOutput):
+        means[1] = damped(means[1])  # as in training: else one table in a hundred decides which weights are best
     return means[0].tolist(), means[1].tolist()
