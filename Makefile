@@ -6,7 +6,6 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-DEMO := sample_data/seattle-weather.csv
 
 .PHONY: demo test check bench sample-data clean
 

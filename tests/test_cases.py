@@ -172,16 +172,16 @@ def test_missing_marks_asked_for(vsa, two_groups, write: Write):
     result = vsa("label", write("in.csv", data), "-t", "label", "--na", "NA", "--na", "?", "--na=-")
     assert result.code == 0, result.stderr
     assert right(filled(data, result.stdout, missing=marks), two_groups.truth)
-    told = re.search(r"missing: 16 \((.*)\)", result.stderr)
+    told = re.search(r"missing: 16: (.*)", result.stderr)
     assert told is not None
-    assert sorted(told[1].split(", ")) == ["'-' 4", "'?' 4", "'NA' 4", "empty 4"]
+    assert sorted(told[1].split(", ")) == ["'-' (4)", "'?' (4)", "'NA' (4)", "empty (4)"]
 
 
 def test_missing_marks_by_default_are_counted(vsa, two_groups, write: Write):
     data = two_groups.csv(missing="NA")
     result = vsa("label", write("in.csv", data), "-t", "label")
     assert right(filled(data, result.stdout, missing=["NA"]), two_groups.truth)
-    assert "'NA' 16" in result.stderr
+    assert "'NA' (16)" in result.stderr
     refused = vsa("label", write("in.csv", data), "-t", "label", "--no-default-na")
     assert refused.stdout == data  # NA is a label now, so nothing is missing
     assert "nothing to fill" in refused.stderr

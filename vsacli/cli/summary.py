@@ -41,18 +41,18 @@ def _count(number: int, what: str) -> str:
 
 
 def _per_class(counts: dict[str, int]) -> str:
-    """`: a 3, b 2`; nothing for numbers, whose only entry has no name."""
+    """`: a (3), b (2)`; nothing for numbers, whose only entry has no name."""
     if list(counts) == [""]:
         return ""
-    return ": " + _some([f"{name} {count:,}" for name, count in counts.items()], SHOWN_CLASSES)
+    return ": " + _some([f"{name} ({count:,})" for name, count in counts.items()], SHOWN_CLASSES)
 
 
 def _tokens(tokens: dict[str, int]) -> str:
-    """` (empty 12, 'NA' 3)`."""
+    """`: empty (12), 'NA' (3)`."""
     if not tokens:
         return ""
-    shown = [f"{repr(token) if token.strip() else 'empty'} {count:,}" for token, count in tokens.items()]
-    return f" ({_some(shown, SHOWN_CLASSES)})"
+    shown = [f"{repr(token) if token.strip() else 'empty'} ({count:,})" for token, count in tokens.items()]
+    return f": {_some(shown, SHOWN_CLASSES)}"
 
 
 def _used(used: dict[str, int]) -> str:
