@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -117,25 +118,35 @@ class TableStore:
             with np.load(path, allow_pickle=False) as z:
                 meta = json.loads(z["index"].tobytes())
                 x, column, y = z["x"], z["column"], z["y"]
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as e:
+            tables, ends = _cut(meta["tables"], x, column, y)
+            if ends != (len(x), len(column), len(y)):
+                raise ValueError("its arrays and its index disagree")
+            return cls(tables, [(str(name), str(reason)) for name, reason in meta["skipped"]])
+        except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error) as e:
             raise InputError(f"{path}: no readable table store ({e}); delete it and it is made anew") from e
-        tables, at_x, at_c, at_y = [], 0, 0, 0
-        for t in meta["tables"]:
-            n, m = t["shape"]
-            classes = t["kind"] == "classification"
-            tables.append(
-                EncodedTable(
-                    name=t["name"],
-                    family=t["family"],
-                    kind=t["kind"],
-                    x=x[at_x : at_x + n * m].reshape(n, m),
-                    column=column[at_c : at_c + m],
-                    y=y[at_y : at_y + n].astype(np.int64 if classes else np.float32),
-                    n_classes=t["n_classes"],
-                    split=t["split"],
-                    weight=t["weight"],
-                    tags=tuple(t["tags"]),
-                )
+
+
+def _cut(
+    index: list[dict[str, Any]], x: np.ndarray, column: np.ndarray, y: np.ndarray
+) -> tuple[list[EncodedTable], tuple[int, int, int]]:
+    """The tables of arrays that lie end to end, and where the last one ends."""
+    tables, at_x, at_c, at_y = [], 0, 0, 0
+    for t in index:
+        n, m = t["shape"]
+        classes = t["kind"] == "classification"
+        tables.append(
+            EncodedTable(
+                name=t["name"],
+                family=t["family"],
+                kind=t["kind"],
+                x=x[at_x : at_x + n * m].reshape(n, m),
+                column=column[at_c : at_c + m],
+                y=y[at_y : at_y + n].astype(np.int64 if classes else np.float32),
+                n_classes=t["n_classes"],
+                split=t["split"],
+                weight=t["weight"],
+                tags=tuple(t["tags"]),
             )
-            at_x, at_c, at_y = at_x + n * m, at_c + m, at_y + n
-        return cls(tables, [tuple(s) for s in meta["skipped"]])
+        )
+        at_x, at_c, at_y = at_x + n * m, at_c + m, at_y + n
+    return tables, (at_x, at_c, at_y)
