@@ -6,7 +6,6 @@ import copy
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,51 +23,12 @@ from vsacli.training.distributed import Group
 from vsacli.training.folder import MetricsLog, keep_checkpoint
 from vsacli.training.optimizer import build_optimizers, rate_factor
 from vsacli.training.state import load_optimizer_tensors, load_state, optimizer_tensors, save_state
+from vsacli.training.timing import Clock, Every, Interval
 from vsacli.training.update import Updater
 from vsacli.training.validate import Stopped, validate
 
 Report = Callable[[dict[str, Any]], None]
 Outcome = Literal["done", "no better", "stopped"]
-
-
-@dataclass
-class Clock:
-    """Time spent training, over all the pieces of a resumed run."""
-
-    before: float = 0.0
-    started: float = field(default_factory=time.monotonic)
-
-    def start(self) -> None:
-        """Begin (or go on) counting."""
-        self.started = time.monotonic()
-
-    @property
-    def elapsed(self) -> float:
-        """Seconds."""
-        return self.before + time.monotonic() - self.started
-
-
-@dataclass
-class Every:
-    """Something that is due again after so many seconds, or every so many steps where ``steps`` is set."""
-
-    seconds: float
-    steps: int | None
-    last: float = 0.0
-
-    def due(self, step: int, now: float) -> bool:
-        """Whether it is due after ``step``; by steps, a resumed run has the same answer."""
-        return now - self.last > self.seconds if self.steps is None else step % self.steps == 0
-
-
-@dataclass
-class Interval:
-    """What happened since the last report."""
-
-    since: float = 0.0
-    tasks: int = 0
-    waited: float = 0.0
-    losses: list[torch.Tensor] = field(default_factory=list)
 
 
 class Trainer:
@@ -157,6 +117,7 @@ class Trainer:
             load_optimizer_tensors(self.optimizers, tensors["optimizer"])
             self.step, self.tasks_seen = meta["step"], meta["tasks_seen"]
             self.best, self.since_best = meta["best"], meta["since_best"]
+            self.validated_step = meta.get("validated_step", self.step)
             self.clock.before = meta["elapsed"]
         except (KeyError, RuntimeError, ValueError) as e:
             raise TrainingError(f"{self.folder}: the saved state is of another model ({e}); start a new run") from e
@@ -191,9 +152,7 @@ class Trainer:
                     f"of {self.folder} is intact: resume it with --workers 0"
                 ) from e
             outcome = "stopped"
-        if self.group.main:
-            self._save_end(outcome)
-        return outcome
+        return self._save_end(outcome) if self.group.main else outcome
 
     def _loop(self) -> Outcome:
         c, now = self.config, self.clock.elapsed
@@ -203,6 +162,9 @@ class Trainer:
         told = Interval(now, self.tasks_seen)
         batches = batches_from(self.step, self.batches, c, self.device)
         self.model.train()
+        pending = self.step > 0 and c.validate_steps is not None and validations.due(self.step, now)
+        if pending and self.validated_step != self.step and self.validation and self.group.main:
+            self.validate_and_keep()  # the run was stopped before it
         while c.steps is None or self.step < c.steps:
             start = time.monotonic()
             batch = next(batches).to(self.device, non_blocking=True)
@@ -247,7 +209,7 @@ class Trainer:
         """Whether validations have not got better for too long."""
         return self.config.patience is not None and self.since_best >= self.config.patience
 
-    def _save_end(self, outcome: Outcome) -> None:
+    def _save_end(self, outcome: Outcome) -> Outcome:
         if self.saved_step != self.step:
             self.save()
         if outcome == "stopped":
@@ -255,7 +217,10 @@ class Trainer:
                 self._keep({})
         elif self.validated_step != self.step:
             self.validate_and_keep(required=True)
+            if self.validation and self.validated_step != self.step:
+                return "stopped"  # in the last validation, which a resumed run does again
             self.save()
+        return outcome
 
     @torch.no_grad()
     def _update_average(self) -> None:
@@ -326,6 +291,7 @@ class Trainer:
             "tasks_seen": self.tasks_seen,
             "best": self.best,
             "since_best": self.since_best,
+            "validated_step": self.validated_step,
             "elapsed": self.clock.elapsed,
         }
         save_state(self.folder / "state", tensors, meta)

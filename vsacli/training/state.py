@@ -100,7 +100,7 @@ def load_state(folder: Path) -> tuple[dict[str, dict[str, Tensor]], dict[str, An
         if folder.exists():
             raise TrainingError(f"{folder}: the saved state lacks {Path(e.filename).name}; start a new run") from e
         raise TrainingError(f"{folder}: no saved state to resume from; start without --resume") from e
-    except (OSError, ValueError, AttributeError, SafetensorError) as e:
+    except (OSError, ValueError, TypeError, AttributeError, SafetensorError) as e:
         raise TrainingError(f"{folder}: the saved state is damaged ({e}); start a new run") from e
     if meta.get("version") != VERSION:
         raise TrainingError(f"{folder}: the state has version {meta.get('version')}, this is {VERSION}; start anew")
