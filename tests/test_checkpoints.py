@@ -85,6 +85,12 @@ def test_saving_again_replaces(folder: Path):
     assert (folder / CARD_FILE).read_text() == "new"
 
 
+def test_all_files_have_the_rights_that_new_files_have(tmp_path: Path):
+    (tmp_path / "new").touch()
+    save_checkpoint(tmp_path / "out", small_model(), {}, "")
+    assert {p.stat().st_mode for p in (tmp_path / "out").iterdir()} == {(tmp_path / "new").stat().st_mode}
+
+
 def test_weights_of_half_precision_become_float32(folder: Path):
     edit_weights(folder, lambda t: t.update({k: v.bfloat16() for k, v in t.items()}))
     loaded = load_checkpoint(folder)

@@ -263,9 +263,11 @@ def save_checkpoint(folder: Path, model: VSAModel, meta: dict[str, Any], card: s
     fresh = folder / (WEIGHTS_FILE + ".new")
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        (folder / CARD_FILE).write_text(card, encoding="utf-8")
         save_file(tensors, fresh, metadata={"format": "pt"})
+        # safetensors writes for the owner alone; whoever may read the card may read the weights
+        fresh.chmod((folder / CARD_FILE).stat().st_mode)
         fresh.replace(folder / WEIGHTS_FILE)
         (folder / CONFIG_FILE).write_text(text, encoding="utf-8")
-        (folder / CARD_FILE).write_text(card, encoding="utf-8")
     except (OSError, SafetensorError) as e:
         raise OutputError(f"{folder}: the checkpoint cannot be written ({e})") from e
