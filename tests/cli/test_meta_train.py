@@ -86,6 +86,7 @@ def test_from_a_folder_to_labels(vsa, folder: Path, tmp_path: Path):
     card = (run / "README.md").read_text()
     assert re.search(r"Training: [48] steps", card)
     assert "| accuracy@1 | 0." in card
+    assert 0.25 <= json.loads((run / "config.json").read_text())["meta"]["calibration"]["temperature"] <= 4
 
     table = tmp_path / "table.csv"
     table.write_text("x,y\n" + "1,a\n9,b\n" * 3 + "2,\n8,\n")

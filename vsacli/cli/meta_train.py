@@ -136,7 +136,7 @@ def meta_train(
         PresetChoice | None,
         typer.Option(
             metavar="NAME",
-            help="Network and recipe: default, small, or paper (Adam 1e-4, 8 plain tasks, early stopping).",
+            help="Network and recipe: default, small or paper, which is Adam at 1e-4, 8 plain tasks, early stopping.",
         ),
     ] = None,
     model: Annotated[
@@ -189,17 +189,17 @@ def meta_train(
         ScheduleChoice | None, typer.Option(metavar="NAME", help="Of the rate: cosine or constant, after a warm-up.")
     ] = None,
     warmup: Annotated[
-        float | None, typer.Option(metavar="P", min=0, max=0.9, help="Share of the run in which the rate rises.")
+        float | None, typer.Option(metavar="P", min=0, max=0.9, help="Share of the run with a rising rate.")
     ] = None,
     average: Annotated[
-        float | None, typer.Option(metavar="D", min=0, max=0.9999, help="Decay of averaged weights; 0: none.")
+        float | None, typer.Option(metavar="D", min=0, max=0.9999, help="Averaging of weights; 0: none.")
     ] = None,
     steps: Annotated[int | None, typer.Option(metavar="N", min=1, help="End after so many steps.")] = None,
     max_time: Annotated[
         str | None, typer.Option(metavar="TIME", help="End after this time of training, as in 30m or 2h.")
     ] = None,
     patience: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="End after N validations that are not better.")
+        int | None, typer.Option(metavar="N", min=1, help="End after N validations without progress.")
     ] = None,
     validate_every: Annotated[
         str | None,
@@ -222,9 +222,7 @@ def meta_train(
     compile: Annotated[
         bool, typer.Option("--compile", help="Compile the network; worth it on CUDA in long runs.")
     ] = False,
-    seed: Annotated[
-        int | None, typer.Option(metavar="N", min=0, help="Of weights, episodes and splits. Default: 0.")
-    ] = None,
+    seed: Annotated[int | None, typer.Option(metavar="N", min=0, help="Of weights and episodes. Default: 0.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
 ) -> None:
     """Learn from many tables how to fill in the labels of any table.

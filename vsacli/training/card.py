@@ -29,6 +29,9 @@ def card_text(config: TrainConfig, meta: dict[str, Any]) -> str:
             "Validation (mean over families of the validation tables, the same episodes each time; a figure at k has k"
             f" labeled rows{per_class}):\n\n| figure | value |\n|---|---|\n{figures}\n"
         )
+    fitted = ", ".join(f"{k} {v}" for k, v in meta.get("calibration", {}).items())
+    if fitted:
+        valid += f"\nConfidence is fitted on the same episodes: {fitted}.\n"
     return (
         f"# VSA, {m.kind}\n\n"
         f"A variable-feature self-attention network (Iwata & Kumagai, arXiv 2311.05088) of `vsacli`, meta-trained for"

@@ -12,11 +12,13 @@ from typing import Any, Literal
 import torch
 from torch import nn
 
+from vsacli.checkpoints import load_checkpoint
 from vsacli.errors import ResourceError, TrainingError
 from vsacli.nn.model import VSAModel
 from vsacli.tasks.episode import Episode
 from vsacli.tasks.sampler import BatchSampler
 from vsacli.training.batches import StepBatches, batches_from
+from vsacli.training.calibrate import calibrate
 from vsacli.training.card import card_text
 from vsacli.training.config import TrainConfig
 from vsacli.training.distributed import Group
@@ -220,7 +222,17 @@ class Trainer:
             if self.validation and self.validated_step != self.step:
                 return "stopped"  # in the last validation, which a resumed run does again
             self.save()
+        if outcome != "stopped":
+            self._calibrate()
         return outcome
+
+    def _calibrate(self) -> None:
+        """Fit the confidence of the checkpoint that was kept, on the validation episodes."""
+        if not self.validation:
+            return
+        best = load_checkpoint(self.folder)
+        meta = {**best.meta, "calibration": calibrate(best.model, self.validation)}
+        keep_checkpoint(self.folder, best.model, meta, card_text(self.config, meta))
 
     @torch.no_grad()
     def _update_average(self) -> None:
