@@ -10,12 +10,15 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
+
     from vsacli.tasks.episode import Episode
 
 Floats = NDArray[np.float64]
@@ -141,7 +144,7 @@ class SimpleMethod:
         """Standardize, predict, and give classes without a label probability zero."""
         n, x = episode.n_labeled, standardize(episode.x)
         y, n_unlabeled = np.asarray(episode.y)[:n], len(episode.x) - n
-        with quiet():
+        with quiet(), one_thread():
             if episode.kind == "regression":
                 return self._regression(Rows(x[:n], x[n:], y.astype(np.float64)), rng)
             seen, codes = np.unique(y.astype(np.int64), return_inverse=True)
@@ -192,3 +195,17 @@ def quiet() -> Iterator[None]:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         yield
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Keep numeric libraries to one thread: for a handful of rows, starting more costs more than it saves."""
+    with _thread_pools().limit(limits=1):
+        yield
+
+
+@lru_cache(maxsize=1)
+def _thread_pools() -> ThreadpoolController:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()

@@ -75,9 +75,13 @@ def embeddings(checkpoint: str | None, episode: Episode) -> np.ndarray:
         return load(checkpoint, episode.kind).model.embed(collate([episode]).tasks)[0].float().numpy()
 
 
-@lru_cache(maxsize=8)
 def load(ref: str | None, kind: TaskKind) -> Checkpoint:
-    """The checkpoint, read once a process."""
+    """The checkpoint, read once a process, and again when its weights are written anew."""
+    return _load(ref, kind, tuple(f.stat().st_mtime_ns for f in VSA.weight_files(ref)))
+
+
+@lru_cache(maxsize=8)
+def _load(ref: str | None, kind: TaskKind, written: tuple[int, ...]) -> Checkpoint:
     from vsacli.checkpoints import load_checkpoint
 
     return load_checkpoint(ref, kind=kind)

@@ -26,7 +26,11 @@ def evaluate(
     ] = None,
     suite: Annotated[
         str | None,
-        typer.Option(metavar="DIR|NAME", help="Compare methods over many tables: a folder of them, or circle-spiral."),
+        typer.Option(
+            metavar="DIR|NAME",
+            show_default=False,
+            help="Compare methods over many tables: a folder of them, circle-spiral, openml or openml:NUMBER.",
+        ),
     ] = None,
     methods: Annotated[
         str | None,
@@ -51,7 +55,10 @@ def evaluate(
     ] = 5,
     split: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Suite: train, valid, test or all. Default: valid where a manifest says so."),
+        typer.Option(
+            metavar="NAME",
+            help="Suite: train, valid, test or all. Default: valid by a manifest, test of OpenML, else all.",
+        ),
     ] = None,
     task: Annotated[
         TaskChoice, typer.Option(metavar="KIND", help="auto, classification or regression.")

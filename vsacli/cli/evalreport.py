@@ -95,10 +95,9 @@ def _figures(answer: TableAnswer, kind: TaskKind) -> Section:
 def _curve(answer: TableAnswer, main: MethodAnswers, kind: TaskKind) -> Section:
     name = NAMES["accuracy"] if kind == "classification" else NAMES["mse"]
     sizes = [(p.size, p.n_labels) for p in main.curve] or [(p.size, p.n_labels) for p in answer.methods[-1].curve]
-    unit = "a class" if kind == "classification" else ""
     columns = [
         "labels",
-        *(f"{n:.0f}" if s == ALL_LABELS else f"{n:.0f} ({s} {unit})".replace(" )", ")") for s, n in sizes),
+        *(f"{n:.0f}" if s == ALL_LABELS else f"{n:.0f} ({s} a class)" for s, n in sizes),
     ]
     if kind == "regression":
         columns = ["labels", *(f"{n:.0f}" for _, n in sizes)]
@@ -133,7 +132,9 @@ def _confusion(answer: TableAnswer, main: MethodAnswers) -> Section:
     counts = confusion(answer, main)
     rows = [[name, *(f"{n:,}" for n in counts[c])] for c, name in enumerate(answer.classes)]
     strong = {(c, 1 + c) for c in range(len(rows))}
-    return Section(f"Known class (row) and answer (column), {main.label}", ["", *answer.classes], rows, [], strong)
+    return Section(
+        f"Known classes (rows) and answers (columns), {main.label}", ["known", *answer.classes], rows, [], strong
+    )
 
 
 def _suspicious(file: Table, answer: TableAnswer, main: MethodAnswers) -> list[Section]:
@@ -170,7 +171,7 @@ def suite_sections(title: str, records: Sequence[Record], metric: str, kind: Tas
 def _means(title: str, records: Sequence[Record], metric: str) -> Section:
     lines = summarize(records, metric)
     shots = sorted({s.shot for s in lines})
-    unit = "labels a class" if records[0].kind == "classification" else "labels"
+    unit = " a class" if records[0].kind == "classification" else ""
     rows, strong = [], set()
     for i, method in enumerate(dict.fromkeys(s.method for s in lines)):
         own = {s.shot: s for s in lines if s.method == method}
@@ -190,7 +191,7 @@ def _means(title: str, records: Sequence[Record], metric: str) -> Section:
     notes = [
         f"mean over {families} families ± standard error; * not different from the best at the 5% level (paired t-test)"
     ]
-    columns = ["method", *(f"{shot} {unit}" for shot in shots), "mean rank", "time"]
+    columns = ["method", *(f"{_labels(shot)}{unit}" for shot in shots), "mean rank", "time"]
     return Section(f"{title}: {NAMES[metric]}", columns, rows, notes, strong)
 
 
@@ -201,7 +202,7 @@ def _wins(records: Sequence[Record], metric: str, main: str) -> Section:
         for w in win_tie_loss(records, metric, shot, main):
             table.setdefault(w.rival, ["-"] * len(shots))[j] = f"{w.wins} / {w.ties} / {w.losses}"
     rows = [[rival, *cells] for rival, cells in table.items()]
-    columns = ["rival", *(f"{shot} labels" for shot in shots)]
+    columns = ["rival", *(_labels(shot) for shot in shots)]
     return Section(f"Families where {main} wins / ties / loses, by {NAMES[metric]}", columns, rows)
 
 
@@ -243,3 +244,7 @@ def _share(part: float, whole: float) -> str:
 
 def _seconds(seconds: float) -> str:
     return f"{seconds:.2f} s" if seconds >= 0.1 else f"{1000 * seconds:.0f} ms"
+
+
+def _labels(shot: int) -> str:
+    return f"{shot} label{'' if shot == 1 else 's'}"

@@ -46,6 +46,7 @@ def eval_suite(
     with progress_shown(quiet) as progress:
         store = load_suite(
             name,
+            kind=_asked_kind(task),
             split=split,
             target=target,
             seed=seed,
@@ -126,8 +127,8 @@ def _usable_tables(
 
 
 def _kind_of_suite(tables: Sequence[EncodedTable], task: TaskChoice, name: str, quiet: bool) -> TaskKind:
-    if task is not TaskChoice.auto:
-        return "classification" if task is TaskChoice.classification else "regression"
+    if (asked := _asked_kind(task)) is not None:
+        return asked
     kinds: set[TaskKind] = {t.kind for t in tables}
     if not kinds:
         raise UsageError(f"{name} has no table that can be used")
@@ -135,6 +136,12 @@ def _kind_of_suite(tables: Sequence[EncodedTable], task: TaskChoice, name: str, 
         _note(quiet, "tables of both kinds: comparing classification; --task regression compares the others")
         return "classification"
     return kinds.pop()
+
+
+def _asked_kind(task: TaskChoice) -> TaskKind | None:
+    if task is TaskChoice.auto:
+        return None
+    return "classification" if task is TaskChoice.classification else "regression"
 
 
 def _check_metric(metric: str | None, kind: TaskKind) -> None:

@@ -63,7 +63,7 @@ def _show_rich(sections: Sequence[Section], closing: Sequence[str]) -> None:
         if section.columns:
             table = Table(box=SIMPLE_HEAD, pad_edge=False)
             for j, column in enumerate(section.columns):
-                table.add_column(column, justify="right" if j else "left", no_wrap=not j)
+                table.add_column(Text(column), justify="right" if j else "left", no_wrap=not j)
             for i, row in enumerate(section.rows):
                 table.add_row(*(Text(c, style="bold" if (i, j) in section.strong else "") for j, c in enumerate(row)))
             console.print(table)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from vsacli.baselines.base import one_thread
 from vsacli.errors import OutputError, UsageError
 from vsacli.evaluation.metrics import LOWER_IS_BETTER
 from vsacli.evaluation.run import Record
@@ -109,7 +110,11 @@ def _label_curves(axes: Axes, answer: TableAnswer) -> None:
             low, high = [p.result.low for p in method.curve], [p.result.high for p in method.curve]
             axes.fill_between(x, low, high, alpha=0.15, color=_color(i), linewidth=0)
     name = "accuracy" if answer.table.kind == "classification" else "mse"
-    axes.set(xscale="log", xlabel="labels in all", ylabel=_name(name), title="band: 95% interval")
+    axes.set_xscale("log")
+    ticks = sorted({round(p.n_labels) for method in answer.methods for p in method.curve})
+    axes.set_xticks(ticks, [str(t) for t in ticks])
+    axes.set_xticks([], minor=True)
+    axes.set(xlabel="labels in all", ylabel=_name(name), title="band: 95% interval")
     axes.legend(fontsize="small")
 
 
@@ -163,7 +168,7 @@ def _draw_pictures(rows: list[list[Axes]], pictures: Sequence[Picture]) -> None:
     for axes_row, (episode, embeddings) in zip(rows, pictures, strict=True):
         for axes, (title, points) in zip(axes_row, embeddings, strict=True):
             _scatter(axes, episode, in_two_dimensions(points))
-            axes.set(title=f"{episode.name}: {title}", xticks=[], yticks=[])
+            axes.set(title=f"{Path(episode.name).name}: {title}", xticks=[], yticks=[])
 
 
 def _scatter(axes: Axes, episode: Episode, points: np.ndarray) -> None:
@@ -188,7 +193,8 @@ def in_two_dimensions(points: np.ndarray) -> np.ndarray:
     if len(points) < 6:
         return PCA(2).fit_transform(points)
     perplexity = min(30.0, (len(points) - 1) / 4)
-    return TSNE(perplexity=perplexity, init="pca", random_state=0, n_jobs=1).fit_transform(points)
+    with one_thread():
+        return TSNE(perplexity=perplexity, init="pca", random_state=0, n_jobs=1).fit_transform(points)
 
 
 def _color(i: int) -> str:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,8 @@ class MethodSpec:
 
     def fingerprint(self) -> str:
         """Changes when the method, its settings or the weights of its checkpoint do."""
-        return _fingerprint(self)
+        files = weight_files(self.method, **dict(self.settings))
+        return _fingerprint(self, tuple((f, f.stat().st_mtime_ns, f.stat().st_size) for f in files))
 
 
 @lru_cache(maxsize=32)
@@ -52,10 +54,10 @@ def _make(spec: MethodSpec) -> Method:
 
 
 @lru_cache(maxsize=32)
-def _fingerprint(spec: MethodSpec) -> str:
+def _fingerprint(spec: MethodSpec, weights: tuple[tuple[Path, int, int], ...]) -> str:
     digest = hashlib.sha256(repr((spec.method, spec.settings)).encode())
-    for weights in weight_files(spec.method, **dict(spec.settings)):
-        digest.update(weights.read_bytes())
+    for path, _, _ in weights:  # time and size are there so that a file written anew is read anew
+        digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 

@@ -9,52 +9,77 @@ from pathlib import Path
 import numpy as np
 
 from vsacli.errors import UsageError
+from vsacli.tasks.episode import TaskKind
 from vsacli.tasks.store import EncodedTable, TableStore
 
 Progress = Callable[[int, int, str], None]
 CIRCLE_SPIRAL = "circle-spiral"
+OPENML = "openml"
+SPLITS = ("all", "train", "valid", "test")
 UNSEEN = 1_000_003  # added to the seed of synthetic suites
 
 
 def load_suite(
-    name: str, *, split: str | None = None, target: str = "target", seed: int = 0, progress: Progress | None = None
+    name: str,
+    *,
+    kind: TaskKind | None = None,
+    split: str | None = None,
+    target: str = "target",
+    seed: int = 0,
+    progress: Progress | None = None,
 ) -> TableStore:
     """The tables of a suite.
 
     Parameters
     ----------
     name : str
-        A folder, or "circle-spiral": a hundred tasks as the paper describes them.
+        A folder; "circle-spiral": a hundred tasks as the paper describes them; "openml": the paper's own selection
+        of OpenML tasks; "openml:NUMBER" (or an alias): a suite of OpenML.
+    kind : {"classification", "regression"}, optional
+        Which tasks the paper's selection of OpenML takes; classification by default.
     split : {"all", "train", "valid", "test"}, optional
-        Which tables of a folder. By default the validation tables of a folder with a manifest that has
-        training tables, too, and all tables of any other.
+        Which tables. By default the validation tables of a folder whose manifest names some, the test tables of
+        OpenML, and all tables otherwise.
     target : str
         Name of the label column, for a folder without manifest.
     seed : int
-        Of synthetic data.
+        Of synthetic data, and of OpenML's split.
+    progress : callable, optional
+        Called with (done, all, name).
 
     Raises
     ------
     UsageError, InputError
         No such suite, or no table in it.
     """
-    if name == CIRCLE_SPIRAL and not Path(name).is_dir():
-        return TableStore(circle_spiral_tables(seed))
     folder = Path(name)
-    if not folder.is_dir():
-        raise UsageError(f"no suite '{name}': give a folder of tables, or {CIRCLE_SPIRAL}")
-    from vsacli.tasks.folder import cached_folder
+    if folder.is_dir():
+        from vsacli.tasks.folder import cached_folder
 
-    store = cached_folder(folder, cache_folder(), target=target, progress=progress)
-    if split is None:
-        manifest = (folder / "manifest.csv").is_file()
-        split = "valid" if manifest and len(store.select(split="valid")) else "all"
-    if split != "all":
-        chosen = store.select(split=split)
-        if not len(chosen):
-            raise UsageError(f"{folder} has no table in split '{split}'; leave out --split")
-        store = TableStore(chosen.tables, store.skipped)
-    return store
+        store = cached_folder(folder, cache_folder(), target=target, progress=progress)
+        if split is None:
+            manifest = (folder / "manifest.csv").is_file()
+            split = "valid" if manifest and len(store.select(split="valid")) else "all"
+    elif name == CIRCLE_SPIRAL:
+        store, split = TableStore(circle_spiral_tables(seed)), "all"
+    elif name.split(":")[0] == OPENML:
+        from vsacli.tasks.openml_source import read_openml_tables
+
+        suite = name.partition(":")[2] or None
+        store, _ = read_openml_tables(
+            suite, cache=cache_folder(), kinds=(kind or "classification",), seed=seed, progress=progress
+        )
+        split = split or "test"
+    else:
+        raise UsageError(f"no suite '{name}': give a folder of tables, {CIRCLE_SPIRAL}, {OPENML} or {OPENML}:NUMBER")
+    if split not in SPLITS:
+        raise UsageError(f"--split {split}: there are {', '.join(SPLITS)}")
+    if split == "all":
+        return store
+    chosen = store.select(split=split)
+    if not len(chosen):
+        raise UsageError(f"{name} has no table in split '{split}'; leave out --split")
+    return TableStore(chosen.tables, store.skipped)
 
 
 def circle_spiral_tables(seed: int, n_tasks: int = 100, n_examples: int = 200) -> list[EncodedTable]:

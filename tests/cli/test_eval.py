@@ -1,0 +1,299 @@
+"""`vsa eval` as a user runs it: reports, records, pictures, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from vsacli.checkpoints import save_checkpoint
+from vsacli.cli.sections import Section, plain, show
+
+from ..tiny import tiny_model
+
+Write = Callable[[str, bytes], Path]
+
+
+def classes_csv(n: int = 60, labeled: int = 40, wrong: int | None = None, noise: bool = False, seed: int = 0) -> bytes:
+    """Two groups far apart; `wrong` is a row whose label is not its group's, `noise` draws all labels."""
+    rng = np.random.default_rng(seed)
+    code = np.arange(n) % 2
+    x = np.where(code == 0, 1.0, 9.0) + rng.normal(0, 0.4, n)
+    y = np.where(code == 0, 20.0, 3.0) + rng.normal(0, 0.8, n)
+    label = rng.permutation(code) if noise else code.copy()
+    if wrong is not None:
+        label[wrong] = 1 - label[wrong]
+    lines = ["x,y,label"]
+    lines += [f"{a:.2f},{b:.2f},{'red' if c else 'blue'}" for a, b, c in zip(x, y, label, strict=True)]
+    lines[1 + labeled :] = [line.rsplit(",", 1)[0] + "," for line in lines[1 + labeled :]]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def numbers_csv(n: int = 60, labeled: int = 40, seed: int = 0) -> bytes:
+    rng = np.random.default_rng(seed)
+    x = rng.normal(0, 1, (n, 2))
+    y = 100 + 10 * x[:, 0] + rng.normal(0, 1, n)
+    rows = [
+        f"{a:.3f},{b:.3f},{c:.2f}" if i < labeled else f"{a:.3f},{b:.3f},"
+        for i, ((a, b), c) in enumerate(zip(x, y, strict=True))
+    ]
+    return ("\n".join(["u,v,price", *rows]) + "\n").encode()
+
+
+@pytest.fixture
+def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of three small tables, its cache in this test's own folder."""
+    monkeypatch.setenv("VSA_CACHE", str(tmp_path / "cache"))
+    folder = tmp_path / "suite"
+    folder.mkdir()
+    for i in range(3):
+        (folder / f"t{i}.csv").write_bytes(classes_csv(labeled=60, seed=i).replace(b"label", b"target"))
+    return folder
+
+
+def records(path: Path) -> list[dict]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def table_row(stdout: bytes, title: str, method: str) -> list[str]:
+    """The cells of a method's row below a title."""
+    lines = stdout.decode().splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith(title))
+    row = next(line for line in lines[start:] if line.split()[:1] == [method])
+    return re.split(r"\s{2,}", row)
+
+
+def test_an_easy_table_can_be_trusted(vsa, write: Write) -> None:
+    path = write("easy.csv", classes_csv())
+    before = path.read_bytes()
+    done = vsa("eval", path, "-t", "label", "--methods", "centroid,prior")
+    assert done.code == 0
+    text = done.stdout.decode()
+    assert "60 rows, 40 with a label" in text
+    assert table_row(done.stdout, "Hidden labels", "centroid")[1].startswith("1.000 [0.9")
+    assert table_row(done.stdout, "Classes (centroid)", "red")[1:] == ["20", "1.000", "1.000", "1.000"]
+    assert table_row(done.stdout, "Known class", "blue")[1:] == ["80", "0"]  # each label was hidden four times
+    assert text.splitlines()[-1] == "Yes: about 100% of the labels should be right (95% interval 91-100%)."
+    assert path.read_bytes() == before
+    assert done.stderr == ""
+
+
+def test_noise_cannot_be_trusted(vsa, write: Write) -> None:
+    done = vsa("eval", write("noise.csv", classes_csv(noise=True)), "-t", "label", "--methods", "centroid")
+    assert done.stdout.decode().splitlines()[-1].startswith("No: about ")
+
+
+def test_a_wrong_label_is_found_by_its_line(vsa, write: Write) -> None:
+    done = vsa("eval", write("t.csv", classes_csv(wrong=10)), "-t", "label", "--methods", "centroid")
+    row = [line for line in done.stdout.decode().splitlines() if line.startswith("row 11 (line 12)")]
+    assert len(row) == 1
+    assert row[0].split()[4:6] == ["blue", "red"] or row[0].split()[4:6] == ["red", "blue"]
+
+
+def test_few_labels_are_said_to_be_few(vsa, write: Write) -> None:
+    done = vsa("eval", write("t.csv", classes_csv(labeled=6)), "-t", "label", "--methods", "centroid")
+    assert done.stdout.decode().splitlines()[-1].startswith("Cannot tell: 6 known labels")
+
+
+def test_numbers(vsa, write: Write) -> None:
+    done = vsa("eval", write("n.csv", numbers_csv()), "-t", "price", "--methods", "ridge,prior")
+    assert done.code == 0
+    ridge, prior = (table_row(done.stdout, "Hidden labels", m) for m in ("ridge", "prior"))
+    assert float(ridge[1].split()[0]) < 0.1 < 0.9 < float(prior[1].split()[0])
+    assert "of its spread" in done.stdout.decode().splitlines()[-1]
+
+
+def test_records_of_a_table(vsa, write: Write, tmp_path: Path) -> None:
+    out = tmp_path / "r.jsonl"
+    done = vsa("eval", write("t.csv", classes_csv()), "-t", "label", "--methods", "centroid,knn", "--json", out)
+    assert done.code == 0
+    found = records(out)
+    # 5 folds x 4 repeats with all labels, 5 folds each for 1, 2, 3, 5 and 10 labels a class
+    assert len(found) == 2 * (20 + 5 * 5)
+    assert {r["method"] for r in found} == {"centroid", "knn"}
+    assert {r["shot"] for r in found} == {0, 1, 2, 3, 5, 10}
+    # every label hidden once in each repeat; the twenty rows without label are context and not scored
+    assert sum(sum(n for n, _, _ in r["bins"]) for r in found if r["method"] == "knn" and r["shot"] == 0) == 4 * 40
+    assert all(r["n_unlabeled"] == 8 + 20 for r in found)
+    assert all(0 <= r["metrics"]["accuracy"] <= 1 for r in found)
+
+
+def test_the_same_seed_gives_the_same_figures(vsa, write: Write, tmp_path: Path) -> None:
+    path = write("t.csv", classes_csv(noise=True))
+    figures = []
+    for seed in ("3", "3", "4"):
+        vsa("eval", path, "-t", "label", "--methods", "centroid", "--seed", seed, "--json", tmp_path / "r.jsonl")
+        figures.append([(r["shot"], r["episode"], r["metrics"]) for r in records(tmp_path / "r.jsonl")])
+    assert figures[0] == figures[1] != figures[2]
+
+
+def test_standard_input(vsa) -> None:
+    done = vsa("eval", "-", "-t", "label", "--methods", "centroid", stdin=classes_csv())
+    assert done.code == 0
+    assert b"standard input: classification" in done.stdout
+
+
+def test_checkpoints_are_compared(vsa, write: Write, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        save_checkpoint(tmp_path / name, tiny_model("classification"), {}, "card")
+    path = write("t.csv", classes_csv(n=30, labeled=8))
+    plot = tmp_path / "p.png"
+    options = ("--checkpoint", tmp_path / "a", "--checkpoint", tmp_path / "b", "--plot", plot)
+    done = vsa("eval", path, "-t", "label", "--methods", "vsa,prior", *options)
+    assert done.code == 0, done.stderr
+    rows = [table_row(done.stdout, "Hidden labels", m) for m in ("vsa:a", "vsa:b")]
+    assert rows[0][1:8] == rows[1][1:8]  # the same weights
+    assert plot.read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_bundled_network_is_asked_first(vsa, write: Write, tmp_path: Path, monkeypatch) -> None:
+    save_checkpoint(tmp_path / "models" / "classification", tiny_model("classification"), {}, "card")
+    monkeypatch.setattr("vsacli.checkpoints.bundled_folder", lambda: tmp_path / "models")
+    done = vsa("eval", write("t.csv", classes_csv(n=24, labeled=8)), "-t", "label")
+    assert done.code == 0, done.stderr
+    assert "Classes (vsa)" in done.stdout.decode()
+    for method in ("vsa", "forest", "logistic", "label-spreading", "prior"):
+        assert table_row(done.stdout, "Hidden labels", method)[1] != "failed"
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ((), "either a TABLE with --target, or --suite"),
+        (("t.csv", "--suite", "d"), "either a TABLE with --target, or --suite"),
+        (("t.csv",), "TABLE needs --target"),
+        (("t.csv", "-t", "label", "--shots", "1"), "--shots does not go with a TABLE"),
+        (("--suite", "d", "--na", "x"), "--na does not go with --suite"),
+        (("--suite", "d", "--shots", "1,x"), "--shots 1,x: give whole numbers"),
+        (("--suite", "d", "--shots", "0"), "the smallest number of labels is 1"),
+        (("--suite", "nowhere"), "no suite 'nowhere'"),
+        (("t.csv", "-t", "label", "--plot", "p.bmp"), "--plot p.bmp: a picture is one of .png, .svg, .pdf"),
+        (("t.csv", "-t", "label", "--json", "no/such/r.jsonl"), "its folder does not exist"),
+        (("t.csv", "-t", "label", "--methods", "logistc"), "did you mean 'logistic'"),
+        (("t.csv", "-t", "label", "--methods", "ridge"), "'ridge' does not serve classification"),
+        (("t.csv", "-t", "lable", "--methods", "knn"), "did you mean 'label'"),
+        (("t.csv", "-t", "label", "--checkpoint", "nowhere"), "checkpoint nowhere: no such folder"),
+    ],
+)
+def test_what_is_refused(vsa, write: Write, monkeypatch, tmp_path: Path, args: tuple[str, ...], message: str) -> None:
+    write("t.csv", classes_csv())
+    monkeypatch.chdir(tmp_path)
+    done = vsa("eval", *args)
+    assert message in done.error
+    assert done.code == (1 if "--checkpoint" in args else 2)
+
+
+def test_labels_that_cannot_be_hidden(vsa, write: Write) -> None:
+    done = vsa("eval", write("t.csv", classes_csv(labeled=2)), "-t", "label", "--methods", "knn")
+    assert "every class has a single label" in done.error
+    done = vsa("eval", write("t.csv", classes_csv(labeled=1)), "-t", "label", "--methods", "knn")
+    assert "of one class" in done.error
+    assert done.code == 1
+
+
+def test_a_method_that_fails_is_named_and_the_others_go_on(vsa, write: Write, monkeypatch) -> None:
+    def fails(self, rows, rng):
+        raise RuntimeError("out of luck")
+
+    monkeypatch.setattr("vsacli.baselines.linear.Logistic.classify", fails)
+    path = write("t.csv", classes_csv())
+    done = vsa("eval", path, "-t", "label", "--methods", "centroid,logistic")
+    assert done.code == 0
+    assert "logistic failed: RuntimeError: out of luck" in done.stdout.decode()
+    first = vsa("eval", path, "-t", "label", "--methods", "logistic,centroid")
+    assert first.code == 1
+    assert "logistic failed: RuntimeError: out of luck" in first.stderr
+
+
+def test_a_suite(vsa, suite: Path, tmp_path: Path) -> None:
+    out, plot = tmp_path / "r.jsonl", tmp_path / "p.svg"
+    options = ("--methods", "centroid,knn,prior", "--episodes", "2", "--shots", "1,3", "--unlabeled", "10")
+    done = vsa("eval", "--suite", suite, *options, "--jobs", "1", "--json", out, "--plot", plot)
+    assert done.code == 0, done.stderr
+    found = records(out)
+    assert len(found) == 3 * 3 * 2 * 2
+    mean = np.mean([r["metrics"]["accuracy"] for r in found if r["method"] == "knn" and r["shot"] == 3])
+    assert f"{mean:.3f} ±" in table_row(done.stdout, f"{suite}: classification, 3 tables", "knn")[2]
+    assert table_row(done.stdout, "Families where centroid wins", "prior")[1:] == ["3 / 0 / 0", "3 / 0 / 0"]
+    assert ET.parse(plot).getroot().tag.endswith("svg")
+
+
+def test_a_suite_goes_on_where_it_was_cut_off(vsa, suite: Path, tmp_path: Path) -> None:
+    out = tmp_path / "r.jsonl"
+    options = ("--methods", "centroid,knn", "--episodes", "2", "--shots", "1,3", "--unlabeled", "10", "--jobs", "1")
+    first = vsa("eval", "--suite", suite, *options, "--json", out)
+    lines = out.read_text().splitlines(keepends=True)
+    out.write_text("".join(lines[:10]) + lines[10][:20])  # killed in the middle of a line
+    again = vsa("eval", "--suite", suite, *options, "--json", out)
+    assert "10 of 24 results are in" in again.stderr
+    assert out.read_text().splitlines(keepends=True)[:10] == lines[:10]
+    timeless = sorted(json.dumps(r | {"seconds": 0}) for r in records(out))
+    assert timeless == sorted(json.dumps(json.loads(line) | {"seconds": 0}) for line in lines)
+    # the report is that of the unbroken run but for the times
+    assert _without_times(again.stdout) == _without_times(first.stdout)
+    other = vsa("eval", "--suite", suite, *options, "--seed", "1", "--json", out)
+    assert "--seed 0 --unlabeled 10" in other.error
+
+
+def test_results_of_other_weights_are_not_reused(vsa, suite: Path, tmp_path: Path) -> None:
+    save_checkpoint(tmp_path / "c", tiny_model("classification"), {}, "card")
+    options = ("--methods", "vsa,centroid", "--episodes", "1", "--shots", "1", "--unlabeled", "5", "--jobs", "1")
+    command = ("eval", "--suite", suite, *options, "--checkpoint", tmp_path / "c", "--json", tmp_path / "r.jsonl")
+    assert vsa(*command).code == 0
+    assert "6 of 6 results" in vsa(*command).stderr
+    save_checkpoint(tmp_path / "c", tiny_model("classification", width=16), {}, "card")
+    assert "3 of 6 results" in vsa(*command).stderr
+    assert len(records(tmp_path / "r.jsonl")) == 6
+
+
+def test_a_file_that_is_no_result_is_not_overwritten(vsa, suite: Path, write: Write) -> None:
+    notes = write("notes.txt", b"my notes\n")
+    done = vsa("eval", "--suite", suite, "--methods", "prior", "--json", notes)
+    assert "notes.txt, line 1: not a result" in done.error
+    assert notes.read_bytes() == b"my notes\n"
+
+
+def test_processes_change_nothing(vsa, vsa_process, suite: Path, tmp_path: Path) -> None:
+    options = ("--methods", "prior,centroid", "--episodes", "1", "--shots", "1", "--unlabeled", "10")
+    found = []
+    for run, jobs in ((vsa, "1"), (vsa_process, "2")):
+        out = tmp_path / f"r{jobs}.jsonl"
+        done = run("eval", "--suite", suite, *options, "--jobs", jobs, "--json", out)
+        assert done.code == 0, done.stderr
+        found.append((sorted(json.dumps(r | {"seconds": 0}) for r in records(out)), _without_times(done.stdout)))
+    assert found[0] == found[1]
+
+
+def test_circle_spiral_is_at_hand(vsa) -> None:
+    options = ("--methods", "centroid,prior", "--episodes", "1", "--shots", "5", "--jobs", "1")
+    done = vsa("eval", "--suite", "circle-spiral", *options)
+    assert done.code == 0
+    assert "100 tables" in done.stdout.decode()
+    # half of the tasks have two classes, half have five: chance is 0.35, as in the paper's table
+    assert 0.3 < float(table_row(done.stdout, "circle-spiral: ", "prior")[1].split()[0]) < 0.4
+
+
+def test_plain_text_is_aligned() -> None:
+    section = Section("Title", ["name", "a"], [["x", "1"], ["longer", "22"]], ["note"])
+    assert plain(section) == "Title\nname     a\nx        1\nlonger  22\nnote"
+
+
+def test_a_terminal_gets_a_drawn_table(monkeypatch, capsys) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    show([Section("Title", ["name", "[a]"], [["[x]", "1"]], ["note"])], ["closing"])
+    text = re.sub(r"\x1b\[[\d;]*m", "", capsys.readouterr().out)
+    assert "[x]" in text  # brackets are not taken for markup
+    assert "[a]" in text
+    assert "─" in text
+    assert text.rstrip().endswith("closing")
+
+
+def _without_times(stdout: bytes) -> list[str]:
+    """The report's lines, columns one space apart, as a longer time makes a wider column."""
+    lines = (re.sub(r"\d+(\.\d+)? m?s$", "", line) for line in stdout.decode().splitlines())
+    return [" ".join(line.split()) for line in lines]
