@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 import torch
 
+from vsacli.nn import attention
 from vsacli.nn.attention import MVSA
 
 
@@ -49,3 +51,27 @@ def test_equations_written_out_in_numpy() -> None:
     np.testing.assert_allclose(got, expected, rtol=1e-10, atol=1e-12)
     swapped = layer(torch.from_numpy(z).transpose(0, 1)[None], 2, *ones)[0].detach().numpy().swapaxes(0, 1)
     np.testing.assert_allclose(swapped, expected, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("precision", [torch.float64, torch.bfloat16])
+def test_the_plain_and_the_fused_attention_agree(monkeypatch: pytest.MonkeyPatch, precision: torch.dtype) -> None:
+    torch.manual_seed(2)
+    layer = MVSA(6, 6, 2, 4).to(torch.float64 if precision == torch.float64 else torch.float32)
+    z = torch.randn(3, 9, 5, 6, dtype=layer.out.weight.dtype, requires_grad=True)
+    rows, slots = torch.ones(3, 9, dtype=torch.bool), torch.ones(3, 5, dtype=torch.bool)
+    rows[0, 6:] = False
+    slots[1, 3:] = False
+    exist = (rows[:, :, None] & slots[:, None, :]).unsqueeze(-1)
+    results = []
+    for most in (512, 0):  # 0: the fused kernel
+        monkeypatch.setattr(attention, "PLAIN_SLICES", most)
+        parts = []
+        for axis, masks in ((1, (rows, slots)), (2, (slots, rows))):
+            with torch.autocast("cpu", torch.bfloat16, enabled=precision == torch.bfloat16):
+                out = layer(z, axis, *masks)
+            out = torch.where(exist, out.to(z.dtype), 0)
+            parts += [out.detach(), *torch.autograd.grad(out.square().sum(), [z, layer.query.weight])]
+        results.append(parts)
+    tolerance = 1e-10 if precision == torch.float64 else 0.05
+    for a, b in zip(*results, strict=True):
+        torch.testing.assert_close(a, b, rtol=tolerance, atol=tolerance * float(b.abs().max()))

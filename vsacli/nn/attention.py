@@ -6,8 +6,11 @@ projections of the third mode alone, so that the layer takes tensors of any firs
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+
+PLAIN_SLICES = 512  # up to so many slices the plain attention matrix is formed in training on a CPU
 
 
 class MVSA(nn.Module):
@@ -66,20 +69,42 @@ class MVSA(nn.Module):
             What it holds in padded positions is finite and has no meaning.
         """
         b, n, s, _ = z.shape
-        # (B, N, S, R H_K) -> (B, R, D1, D2, H_K)
+        # (B, N, S, R H_K) -> (B, R, D1, D2 H_K)
         order = (0, 3, 1, 2, 4) if axis == 1 else (0, 3, 2, 1, 4)
         q, k, v = (
-            project(z).view(b, n, s, self.heads, self.head_width).permute(order)
+            project(z).view(b, n, s, self.heads, self.head_width).permute(order).flatten(3)
             for project in (self.query, self.key, self.value)
         )
         # Each task's own D_2; scaling and masking the queries is enough, since scores are Q K^T.
         d2 = other_mask.sum(1).clamp(min=1).to(q.dtype)
         weight = other_mask.to(q.dtype) * (d2 * self.head_width).rsqrt().unsqueeze(1)
-        q = q * weight[:, None, None, :, None]
-        o = F.scaled_dot_product_attention(
-            q.flatten(3), k.flatten(3), v.flatten(3), attn_mask=mask[:, None, None, :], scale=1.0
-        )
+        q = q * weight.repeat_interleave(self.head_width, 1)[:, None, None, :]
+        o = attend(q, k, v, mask)
         # (B, R, D1, D2 H_V) -> (B, N, S, R H_V)
-        o = o.view(b, self.heads, *q.shape[2:4], self.head_width)
+        o = o.view(b, self.heads, *((n, s) if axis == 1 else (s, n)), self.head_width)
         o = o.permute((0, 2, 3, 1, 4) if axis == 1 else (0, 3, 2, 1, 4))
         return self.out(o.reshape(b, n, s, self.heads * self.head_width))
+
+
+def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    """softmax(Q K^T) V over the keys that exist.
+
+    Parameters
+    ----------
+    q, k, v : Tensor, shape (B, R, D_1, E)
+        Queries already scaled.
+    mask : Tensor of bool, shape (B, D_1)
+        Keys that exist; at least one of each task.
+
+    Notes
+    -----
+    On a CPU the fused kernel is slow in its backward pass: for matrices of this size the plain products save a
+    tenth of a whole step (benchmarks/train_vs_loop.py). Answers without gradients take the fused kernel.
+    """
+    if q.device.type != "cpu" or not (torch.is_grad_enabled() and q.requires_grad) or q.shape[2] > PLAIN_SLICES:
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask[:, None, None, :], scale=1.0)
+    b, r, d1, e = q.shape
+    bias = torch.zeros(mask.shape, dtype=q.dtype).masked_fill(~mask, -1e30)
+    bias = bias[:, None, None, :].expand(b, r, d1, d1).reshape(b * r, d1, d1)
+    scores = torch.baddbmm(bias, q.reshape(b * r, d1, e), k.reshape(b * r, d1, e).transpose(1, 2))
+    return torch.bmm(scores.softmax(-1), v.reshape(b * r, d1, e).to(scores.dtype)).view(b, r, d1, e)
