@@ -43,7 +43,7 @@ def test_every_option_has_help(vsa, command: str):
     entries = re.findall(r"^  (?:-\w, )?--[\w-]+.*?(?=^  \S|\Z)", result.stdout.decode(), re.M | re.S)
     assert len(entries) >= 2
     for entry in entries:
-        assert re.search(r"\s{2,}\w.*[.\]]\s*$", entry), f"no help: {entry}"
+        assert re.search(r"\s{2,}\w.*[.\]]\s*$", entry, re.S), f"no help: {entry}"
 
 
 @pytest.mark.parametrize("command", list(Commands.registered))

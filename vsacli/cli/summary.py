@@ -8,7 +8,7 @@ from vsacli.cli.console import Fact
 from vsacli.labeling import LabelReport
 
 SHOWN_CLASSES = 12
-SHOWN_COLUMNS = 12
+SHOWN_COLUMNS = 6
 
 
 def facts_of(report: LabelReport) -> list[Fact]:
