@@ -70,7 +70,7 @@ def make_folds(
     repeats: int,
     seed: int,
     max_labels: int,
-    max_context: int,
+    max_unlabeled: int,
 ) -> Iterator[Fold]:
     """Repeated, stratified folds: in each repeat every label that can be hidden is hidden once.
 
@@ -82,8 +82,8 @@ def make_folds(
     seed : int
     max_labels : int
         Of more known labels, so many are drawn (stratified) and the others left out.
-    max_context : int
-        Rows without a label that a round sees at most.
+    max_unlabeled : int
+        Rows without a label join the hidden ones up to so many.
     """
     rng = np.random.default_rng([seed, 7])
     chosen = hideable(table)
@@ -97,7 +97,13 @@ def make_folds(
             hidden = chosen[place == number]
             if len(hidden):
                 labeled = rng.permutation(np.concatenate([chosen[place != number], fixed]))
-                yield Fold(repeat, number, labeled, rng.permutation(hidden), rng.permutation(free)[:max_context])
+                yield Fold(
+                    repeat,
+                    number,
+                    labeled,
+                    rng.permutation(hidden),
+                    rng.permutation(free)[: max(0, max_unlabeled - len(hidden))],
+                )
 
 
 def _places(table: EncodedTable, rows: np.ndarray, folds: int, rng: np.random.Generator) -> np.ndarray:

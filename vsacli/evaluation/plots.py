@@ -160,7 +160,7 @@ def _differences(axes: Axes, records: Sequence[Record], metric: str) -> None:
         xlabel="families",
         ylabel=f"{_name(metric)}: {names[0]} better by",
         xticks=[],
-        title=f"{names[0]} against {names[rival]}, {shot} labels: better in {better} of {len(difference)}",
+        title=f"{names[0]} against {names[rival]} at {shot}: better in {better} of {len(difference)}",
     )
 
 

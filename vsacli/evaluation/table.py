@@ -19,7 +19,7 @@ Progress = Callable[[str, int, int], None]
 ALL_LABELS = 0  # `shot` of a record whose method saw all labels that were not hidden
 CLASS_SIZES = (1, 2, 3, 5, 10, 20, 50, 100)
 NUMBER_SIZES = (5, 10, 20, 50, 100, 200)
-MOST_SIZES = 6  # points of a learning curve before the last one
+MOST_SIZES = 5  # points of a learning curve before the last one
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class TableQuestion:
     folds: int = 5
     repeats: int | None = None  # None: fewer, the more labels there are
     max_labels: int = 2000  # known labels that are used at most
-    max_context: int = 1000  # unlabeled rows that a round sees at most
+    max_unlabeled: int = 256  # rows asked for and rows without label in a round: what the network reads together
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ def evaluate_table(
             repeats=repeats,
             seed=question.seed,
             max_labels=question.max_labels,
-            max_context=question.max_context,
+            max_unlabeled=question.max_unlabeled,
         )
     )
     rows = np.unique(np.concatenate([f.hidden for f in folds]))
