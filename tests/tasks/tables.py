@@ -19,7 +19,7 @@ def table_of(
     if kind == "classification":
         y = np.concatenate([np.arange(classes), rng.integers(0, classes, n - classes)]).astype(np.int64)
     else:
-        y, classes = rng.normal(size=n).astype(np.float32), 1
+        y, classes = rng.normal(size=n), 1
     return EncodedTable(name, fields.pop("family", name), kind, x, np.arange(m, dtype=np.int32), y, classes, **fields)
 
 

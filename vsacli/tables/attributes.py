@@ -53,6 +53,11 @@ class AttributeEncoder:
         self.left_out: list[tuple[str, str]] = []
         self._encoders: dict[Key, ColumnEncoder] = {}
 
+    @property
+    def widths(self) -> list[int]:
+        """Number of attributes of each column in use, in order; columns of one name stay apart."""
+        return [len(encoder.names) for encoder in self._encoders.values()]
+
     def fit(self, columns: Columns, decimal: str = ".") -> AttributeEncoder:
         """Fit on (name, values) pairs; `decimal` is the decimal mark of a text table."""
         for _ in self._fit_each(columns, decimal):

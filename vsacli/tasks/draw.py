@@ -23,8 +23,8 @@ def draw_balanced(
     Returns
     -------
     labeled, unlabeled : ndarray of int, or None
-        Row numbers in random order; None if a class has no row to spare for the unlabeled part
-        or fewer than two classes are there.
+        Row numbers, drawn at random, the labeled ones class by class; None if a class has no row
+        to spare for the unlabeled part or fewer than two classes are there.
     """
     labeled, rest = [], []
     classes = np.unique(y[y >= 0])
@@ -43,7 +43,7 @@ def draw_balanced(
 def draw_natural(
     rng: np.random.Generator, y: np.ndarray, labeled: int, unlabeled: int
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Episodes in the table's own class proportions, every class labeled at least once.
+    """Episodes in the table's own class proportions; every class is labeled once before any is twice.
 
     Parameters
     ----------

@@ -49,9 +49,8 @@ def encode_table(
         If the table is of no use: no attribute, too few labeled rows, one class, or equal targets.
     """
     encoder = AttributeEncoder()
-    # The number keeps columns of one name apart in `used`, whose order is that of the attributes.
-    x = encoder.fit_transform(((f"{j} {column}", values) for j, (column, values) in enumerate(columns)), decimal)
-    counts = list(encoder.used.values())
+    x = encoder.fit_transform(columns, decimal)
+    counts = encoder.widths
     if x.shape[1] == 0:
         raise DataError("no usable attribute")
     if labels.n_labeled < LEAST_ROWS:
@@ -61,7 +60,7 @@ def encode_table(
         if n_classes < 2:
             raise DataError("one class only")
     else:
-        y, n_classes = labels.numbers.astype(np.float32), 1
+        y, n_classes = labels.numbers.astype(np.float64), 1
         if not np.nanstd(y.astype(np.float64)) > 0:
             raise DataError("all targets are equal")
     return EncodedTable(

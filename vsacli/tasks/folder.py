@@ -24,7 +24,8 @@ from vsacli.tasks.store import EncodedTable, TableStore
 
 SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
 # Changes whenever tables are encoded otherwise, so that remembered ones are made anew.
-ENCODING = 4
+ENCODING = 5
+SPLITS = ("train", "valid", "test")
 Progress = Callable[[int, int, str], None]
 
 
@@ -87,7 +88,7 @@ def cached_folder(
     """:func:`read_folder_tables`, remembered in ``cache`` until a file of the folder changes."""
     digest = hashlib.sha256(f"{ENCODING} {target} {seed}".encode())
     for path in sorted(folder.rglob("*")):
-        if path.is_file():
+        if path.is_file() and cache not in path.parents:
             stat = path.stat()
             digest.update(f"{path.relative_to(folder)} {stat.st_size} {stat.st_mtime_ns}\n".encode())
     path = cache / f"tables-{digest.hexdigest()[:16]}.npz"
@@ -119,6 +120,10 @@ def _manifest(folder: Path) -> list[_Entry]:
         places = [folder / kind / (name + s) for s in SUFFIXES] + [folder / (name + s) for s in SUFFIXES]
         path = next((p for p in places if p.is_file()), folder / kind / name)
         split, rule = row.get("split") or "train", row.get("target_rule") or ""
+        if split not in SPLITS:
+            raise InputError(
+                f"{folder / 'manifest.csv'}, line {number}: split {split!r} is none of {', '.join(SPLITS)}"
+            )
         entries.append(_Entry(name, str(path), tasks.get(kind, "auto"), row.get("family") or name, split, rule))
     return entries
 

@@ -31,7 +31,7 @@ class EncodedTable:
     column : ndarray of int32, shape (M,)
         Source column of each attribute: one-hot siblings share it.
     y : ndarray, shape (n,)
-        int64 class indices (-1: unlabeled) or float32 targets (NaN: unlabeled), not scaled.
+        int64 class indices (-1: unlabeled) or float64 targets (NaN: unlabeled), not scaled.
     n_classes : int
         C for classification, 1 for regression.
     split : str
@@ -141,7 +141,7 @@ def _cut(
                 kind=t["kind"],
                 x=x[at_x : at_x + n * m].reshape(n, m),
                 column=column[at_c : at_c + m],
-                y=y[at_y : at_y + n].astype(np.int64 if classes else np.float32),
+                y=y[at_y : at_y + n].astype(np.int64) if classes else y[at_y : at_y + n],
                 n_classes=t["n_classes"],
                 split=t["split"],
                 weight=t["weight"],
