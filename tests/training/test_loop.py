@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import math
+from itertools import combinations, pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from tests.training.conftest import MakeTrainer, same, table, tiny_model, weights
 from vsacli.checkpoints import load_checkpoint
 from vsacli.errors import ResourceError, TrainingError
-from vsacli.tasks.episode import EpisodeBatch
+from vsacli.tasks.episode import Episode, EpisodeBatch
 from vsacli.tasks.store import TableStore
 from vsacli.training import loop as loop_module
-from vsacli.training.batches import cells_of_task
+from vsacli.training.batches import group_by_size
 from vsacli.training.config import TrainConfig
 from vsacli.training.state import optimizer_tensors
 
@@ -129,12 +131,12 @@ def test_a_batch_too_large_is_halved_and_counts_the_same(make_trainer: MakeTrain
 
     halved.update._loss = limited  # type: ignore[method-assign]
     halved.folder.mkdir()
-    batch = whole.batches[0]
-    assert isinstance(batch, EpisodeBatch)
-    assert len(batch.answer) > 2
-    losses = [t.update._gradients(batch, 1.0) for t in (whole, halved)]
+    parts = whole.batches[0]
+    assert isinstance(parts, list)
+    assert len(parts[0]) > 2
+    losses = [t.update._gradients(parts, 1.0) for t in (whole, halved)]
     torch.testing.assert_close(*losses, rtol=1e-5, atol=1e-6)
-    assert sum(sizes) == len(batch.answer)
+    assert sum(sizes) == sum(map(len, parts))
     for a, b in zip(whole.model.parameters(), halved.model.parameters(), strict=True):
         torch.testing.assert_close(a.grad, b.grad, rtol=1e-4, atol=1e-6)
     notes = [r["note"] for r in halved.records if "note" in r]  # type: ignore[attr-defined]
@@ -186,17 +188,59 @@ def test_other_errors_are_not_taken_for_memory(make_trainer: MakeTrainer):
         trainer.run()
 
 
-def test_parts_of_a_batch_respect_the_limit_on_cells(make_trainer: MakeTrainer):
+def test_parts_respect_the_limit_on_cells(make_trainer: MakeTrainer):
     trainer = make_trainer()
-    batch = next(iter([trainer.batches[0]]))
-    assert isinstance(batch, EpisodeBatch)
-    n, cells = len(batch.answer), cells_of_task(batch)
-    trainer.update.cells = 2 * cells + 1
-    parts = trainer.update._parts(batch, list(range(n)))
-    assert [i for part in parts for i in part] == list(range(n))
-    assert max(len(part) for part in parts) == 2
+    parts = trainer.batches[0]
+    assert isinstance(parts, list)
+    part = parts[0]
+    trainer.update.cells = 2 * part.cells + 1
+    limited = trainer.update._limited(part)
+    assert [name for p in limited for name in p.names] == part.names
+    assert max(map(len, limited)) == 2
+    assert torch.equal(torch.cat([p.batch.tasks.x for p in limited]), part.batch.tasks.x)
     trainer.update.cells = 1
-    assert max(len(part) for part in trainer.update._parts(batch, list(range(n)))) == 1
+    assert max(map(len, trainer.update._limited(part))) == 1
+
+
+def _sized(rows: int, attributes: int) -> Episode:
+    x = np.zeros((rows, attributes), np.float32)
+    return Episode(x, 4, np.arange(rows) % 2, "classification", 2, np.ones(rows - 4, bool), f"{rows}x{attributes}")
+
+
+def test_tasks_of_one_size_are_computed_together():
+    sizes = [(20, 3), (60, 50), (22, 3), (20, 4), (58, 50), (300, 2)]
+    episodes = [_sized(*s) for s in sizes]
+    assert sorted(sorted(g) for g in group_by_size(episodes, 200)) == [[0, 2, 3], [1, 4], [5]]
+    assert len(group_by_size(episodes, 10**9)) == 1
+
+
+def test_the_parting_is_the_cheapest():
+    rng = np.random.default_rng(0)
+    episodes = [_sized(int(rng.integers(6, 40)), int(rng.integers(1, 30))) for _ in range(7)]
+
+    def cost(group: list[Episode]) -> int:
+        rows = max(e.n_labeled for e in group) + max(e.n_unlabeled for e in group)
+        return 150 + len(group) * rows * max(e.x.shape[1] + e.n_classes for e in group)
+
+    ordered = sorted(episodes, key=lambda e: len(e.x) * (e.x.shape[1] + e.n_classes))
+    cheapest = min(
+        sum(cost(ordered[a:b]) for a, b in pairwise([0, *cuts, 7]))
+        for k in range(7)
+        for cuts in combinations(range(1, 7), k)
+    )
+    groups = group_by_size(episodes, 150)
+    assert sorted(i for g in groups for i in g) == list(range(7))
+    assert sum(cost([episodes[i] for i in g]) for g in groups) == cheapest
+
+
+def test_parts_give_the_gradient_of_the_whole(make_trainer: MakeTrainer):
+    whole, parted = make_trainer("whole"), make_trainer("parted")
+    whole.batches.overhead, parted.batches.overhead = 10**9, 0
+    assert [len(t.batches[1]) for t in (whole, parted)] != [1, 1]  # type: ignore[arg-type]
+    for t in (whole, parted):
+        t.update._gradients(t.batches[1], 1.0)  # type: ignore[arg-type]
+    for a, b in zip(whole.model.parameters(), parted.model.parameters(), strict=True):
+        torch.testing.assert_close(a.grad, b.grad, rtol=1e-4, atol=1e-6)
 
 
 def test_a_full_disk_is_noted_and_training_goes_on(make_trainer: MakeTrainer, monkeypatch: pytest.MonkeyPatch):

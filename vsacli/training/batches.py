@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
 from torch.utils.data import DataLoader, Dataset
 
@@ -16,10 +17,52 @@ from vsacli.training.config import TrainConfig
 
 PREFETCH = 4  # batches that a worker has ready
 ENDLESS = 1 << 40
+OVERHEAD = {"cpu": 400}  # of a part, in cells: what launching its operations takes
+OVERHEAD_OF_ACCELERATORS = 30_000
 
 
-class StepBatches(Dataset["EpisodeBatch | VsaError"]):
-    """The batch of each step, a function of the step number alone.
+@dataclass
+class Part:
+    """Episodes of about one size, side by side.
+
+    Attributes
+    ----------
+    batch : EpisodeBatch
+    names : list of str
+        The table of each task.
+    """
+
+    batch: EpisodeBatch
+    names: list[str]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def to(self, device: torch.device) -> Part:
+        """The same on another device; from page-locked memory in the background."""
+        return Part(self.batch.to(device, non_blocking=True), self.names)
+
+    def pin_memory(self) -> Part:
+        """The same in page-locked memory."""
+        return Part(self.batch.pin_memory(), self.names)
+
+    @property
+    def cells(self) -> int:
+        """Rows times slots of one task, padding included."""
+        _, rows, attributes = self.batch.tasks.x.shape
+        return rows * (attributes + self.batch.tasks.class_mask.shape[1])
+
+    def at_most(self, tasks: int) -> list[Part]:
+        """The same tasks in parts of at most so many."""
+        if len(self) <= tasks:
+            return [self]
+        return [
+            Part(_some(self.batch, slice(i, i + tasks)), self.names[i : i + tasks]) for i in range(0, len(self), tasks)
+        ]
+
+
+class StepBatches(Dataset["list[Part] | VsaError"]):
+    """The batch of each step, a function of the step number alone, in parts of similar tasks.
 
     Parameters
     ----------
@@ -28,27 +71,63 @@ class StepBatches(Dataset["EpisodeBatch | VsaError"]):
         Of ``world`` processes, number ``rank`` takes the sampler's batch ``world * step + rank``.
     join : int
         So many batches make one: what ``join`` processes would take in one step.
+    overhead : int
+        What a part costs beside its cells, in cells.
     """
 
-    def __init__(self, sampler: BatchSampler, world: int = 1, rank: int = 0, join: int = 1) -> None:
+    def __init__(self, sampler: BatchSampler, world: int = 1, rank: int = 0, join: int = 1, overhead: int = 0) -> None:
         self.sampler = sampler
         self.world = world
         self.rank = rank
         self.join = join
+        self.overhead = overhead
 
     def episodes(self, step: int) -> list[Episode]:
         """The episodes of this process in a step."""
         first = (self.world * step + self.rank) * self.join
         return [e for i in range(self.join) for e in self.sampler(first + i)]
 
-    def __getitem__(self, step: int) -> EpisodeBatch | VsaError:
+    def __getitem__(self, step: int) -> list[Part] | VsaError:
         try:
-            return collate(self.episodes(step))
+            episodes = self.episodes(step)
         except VsaError as e:  # raised in a worker, it would come out as the text of a traceback
             return e
+        groups = [[episodes[i] for i in group] for group in group_by_size(episodes, self.overhead)]
+        return [Part(collate(group), [e.name for e in group]) for group in groups]
 
 
-def batches_from(step: int, made: StepBatches, config: TrainConfig, device: torch.device) -> Iterator[EpisodeBatch]:
+def group_by_size(episodes: Sequence[Episode], overhead: int) -> list[list[int]]:
+    """Part episodes so that little is padded: a batch of random tables is three quarters padding otherwise.
+
+    Parameters
+    ----------
+    episodes : sequence of Episode
+    overhead : int
+        What a group costs beside its cells, in cells.
+
+    Returns
+    -------
+    list of list of int
+        Of all ways to part the episodes, ordered by size, the one of least padded cells and overheads.
+    """
+    sizes = np.array([(e.n_labeled, e.n_unlabeled, e.x.shape[1], e.n_classes) for e in episodes])
+    order = np.argsort((sizes[:, 0] + sizes[:, 1]) * (sizes[:, 2] + sizes[:, 3]), kind="stable")
+    sizes = sizes[order]
+    best, start = [0.0], [0]
+    for j in range(1, len(sizes) + 1):
+        # Groups i..j-1 for all i at once: their sizes are the largest ones among their members.
+        labeled, unlabeled, attributes, classes = np.maximum.accumulate(sizes[:j][::-1])[::-1].T
+        cost = np.array(best) + overhead + np.arange(j, 0, -1) * (labeled + unlabeled) * (attributes + classes)
+        start.append(int(cost.argmin()))
+        best.append(float(cost.min()))
+    groups, end = [], len(sizes)
+    while end:
+        groups.append(order[start[end] : end].tolist())
+        end = start[end]
+    return groups[::-1]
+
+
+def batches_from(step: int, made: StepBatches, config: TrainConfig, device: torch.device) -> Iterator[list[Part]]:
     """Batches from a step on, to the last one that the config names.
 
     Raises
@@ -79,17 +158,7 @@ def _ignore_signals(worker: int) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
-def cells_of_task(batch: EpisodeBatch) -> int:
-    """Rows times slots of one task of a padded batch."""
-    _, rows, attributes = batch.tasks.x.shape
-    return rows * (attributes + batch.tasks.class_mask.shape[1])
-
-
-def part_of(batch: EpisodeBatch, tasks: Sequence[int]) -> EpisodeBatch:
-    """Some tasks of a batch."""
-    if len(tasks) == len(batch.answer):
-        return batch
-    at = torch.as_tensor(tasks, device=batch.answer.device)
+def _some(batch: EpisodeBatch, at: slice) -> EpisodeBatch:
     t = batch.tasks
     chosen = replace(
         t,

@@ -17,7 +17,7 @@ from vsacli.errors import ResourceError, TrainingError
 from vsacli.nn.model import VSAModel
 from vsacli.tasks.episode import Episode
 from vsacli.tasks.sampler import BatchSampler
-from vsacli.training.batches import StepBatches, batches_from
+from vsacli.training.batches import OVERHEAD, OVERHEAD_OF_ACCELERATORS, StepBatches, batches_from
 from vsacli.training.calibrate import calibrate
 from vsacli.training.card import card_text
 from vsacli.training.config import TrainConfig
@@ -69,7 +69,8 @@ class Trainer:
     ) -> None:
         self.config = config
         self.group = group or Group()
-        self.batches = StepBatches(sampler, self.group.world, self.group.rank, config.join)
+        overhead = OVERHEAD.get(device.type, OVERHEAD_OF_ACCELERATORS)
+        self.batches = StepBatches(sampler, self.group.world, self.group.rank, config.join, overhead)
         self.validation = {k: v for k, v in validation.items() if v}
         self.folder = folder
         self.device = device
@@ -82,9 +83,7 @@ class Trainer:
         self.optimizers = build_optimizers(self.model, config)
         forward: nn.Module = torch.compile(self.model, dynamic=True) if config.compile else self.model  # type: ignore[assignment]
         forward = self.group.wrap(forward, device)
-        self.update = Updater(
-            config, self.model, forward, self.optimizers, device, self.group.world == 1, self._note_of_step
-        )
+        self.update = Updater(config, self.model, forward, self.optimizers, device, self.group.world == 1, self._note)
         self.step = 0
         self.tasks_seen = 0
         self.best: float | None = None
@@ -169,9 +168,9 @@ class Trainer:
             self.validate_and_keep()  # the run was stopped before it
         while c.steps is None or self.step < c.steps:
             start = time.monotonic()
-            batch = next(batches).to(self.device, non_blocking=True)
+            parts = [part.to(self.device) for part in next(batches)]
             told.waited += time.monotonic() - start
-            ours, end = len(batch.answer), self._end()
+            ours, end = sum(map(len, parts)), self._end()
             main = self.group.main
             tasks, elapsed, stop, over, tell = self.group.sums(
                 [
@@ -187,7 +186,7 @@ class Trainer:
             factor = rate_factor(self.progress(elapsed), c)
             # Processes average gradients evenly; this makes them a mean over all tasks.
             share = ours * self.group.world / tasks
-            told.losses.append(self.update(batch, share, factor))
+            told.losses.append(self.update(parts, share, factor))
             self.step += 1
             self.tasks_seen += int(tasks)
             self._update_average()
@@ -344,10 +343,6 @@ class Trainer:
         if good < len(losses):
             figures["skipped_steps"] = len(losses) - good
         self._tell(**figures)
-
-    def _note_of_step(self, text: str, task: int | None) -> None:
-        name = "" if task is None else f"{self.batches.episodes(self.step)[task].name}: "
-        self._note(f"{name}{text}")
 
     def _note(self, text: str) -> None:
         self._tell(note=text)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 
 import torch
 from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
 
 from vsacli.errors import ResourceError
 from vsacli.tasks.episode import EpisodeBatch
-from vsacli.training.batches import cells_of_task, is_out_of_memory, part_of
+from vsacli.training.batches import Part, is_out_of_memory
 from vsacli.training.config import TrainConfig
 from vsacli.training.loss import episode_loss
 from vsacli.training.memory import cells_that_fit
@@ -28,10 +30,10 @@ class Updater:
     optimizers : list of Optimizer
     device : torch.device
     alone : bool
-        Whether this is the only process: several ones cannot part a batch, as they exchange
-        gradients during the backward pass.
+        Whether this is the only process: several ones cannot begin a step anew when memory is full,
+        as they exchange gradients during the backward pass.
     note : callable
-        Told in words of what did not fit: (what happened, tasks of the batch concerned or None).
+        Told in words of what did not fit.
     """
 
     def __init__(
@@ -42,7 +44,7 @@ class Updater:
         optimizers: list[torch.optim.Optimizer],
         device: torch.device,
         alone: bool,
-        note: Callable[[str, int | None], None],
+        note: Callable[[str], None],
     ) -> None:
         self.config = config
         self.parameters = [p for p in model.parameters() if p.requires_grad]
@@ -59,13 +61,13 @@ class Updater:
         """The autocast type, or None for plain float32."""
         return torch.bfloat16 if self.config.precision == "bfloat16" else None
 
-    def __call__(self, batch: EpisodeBatch, share: float, factor: float) -> Tensor:
+    def __call__(self, parts: list[Part], share: float, factor: float) -> Tensor:
         """Update the weights by a batch.
 
         Parameters
         ----------
-        batch : EpisodeBatch
-            On the device.
+        parts : list of Part
+            A batch, on the device.
         share : float
             Weight of its mean loss: 1 for a process alone.
         factor : float
@@ -81,7 +83,7 @@ class Updater:
         ResourceError
             If not one task of the batch fits into memory.
         """
-        loss = self._gradients(batch, share)
+        loss = self._gradients(parts, share)
         norm = torch.nn.utils.clip_grad_norm_(self.parameters, self.config.clip or float("inf"))
         good = torch.isfinite(norm)
         self.bad = torch.where(good, 0, self.bad + 1)
@@ -106,53 +108,55 @@ class Updater:
         for p in self.parameters:
             p.grad = None
 
-    def _gradients(self, batch: EpisodeBatch, share: float) -> Tensor:
-        keep = list(range(len(batch.answer)))
-        while keep:
-            part: list[int] = []
-            failed: BaseException | None = None
+    def _gradients(self, parts: list[Part], share: float) -> Tensor:
+        parts = [small for part in parts for small in self._limited(part)]
+        while parts:
+            tasks, at = sum(map(len, parts)), 0
             try:
                 total = torch.zeros((), device=self.device)
-                for part in self._parts(batch, keep):
-                    loss = self._loss(part_of(batch, part)) * (share * len(part) / len(keep))
-                    loss.backward()
+                for at, part in enumerate(parts):
+                    # Several processes exchange gradients once, in the last backward pass.
+                    with self._unshared(at + 1 < len(parts)):
+                        loss = self._loss(part.batch) * (share * len(part) / tasks)
+                        loss.backward()
                     total = total + loss.detach()
                 return total
             except (RuntimeError, MemoryError) as e:
                 if not is_out_of_memory(e):
                     raise
-                failed = e
+                reason = str(e)
             # Outside the handler, whose traceback keeps the tensors of the failed part alive.
             self._forget()
-            self._shrink(batch, part, keep, str(failed))
-            failed = None
+            parts[at : at + 1] = self._smaller(parts[at], reason)
             if self.device.type == "cuda":
                 torch.cuda.empty_cache()
         raise ResourceError(
             "no task of a batch fits into memory; use a smaller --preset, fewer --attributes, or another --device"
         )
 
+    def _unshared(self, on: bool) -> AbstractContextManager[object]:
+        return self.forward.no_sync() if on and isinstance(self.forward, DistributedDataParallel) else nullcontext()
+
     def _loss(self, batch: EpisodeBatch) -> Tensor:
         with torch.autocast(self.device.type, self.precision or torch.bfloat16, enabled=self.precision is not None):
             output = self.forward(batch.tasks)
         return episode_loss(output, batch, self.config.mse_weight)  # type: ignore[arg-type]
 
-    def _parts(self, batch: EpisodeBatch, keep: list[int]) -> list[list[int]]:
-        if self.cells is None or not self.alone:
-            return [keep]
-        most = max(1, self.cells // cells_of_task(batch))
-        return [keep[i : i + most] for i in range(0, len(keep), most)]
+    def _limited(self, part: Part) -> list[Part]:
+        return [part] if self.cells is None else part.at_most(max(1, self.cells // part.cells))
 
-    def _shrink(self, batch: EpisodeBatch, part: list[int], keep: list[int], reason: str) -> None:
-        _, rows, attributes = batch.tasks.x.shape
+    def _smaller(self, part: Part, reason: str) -> list[Part]:
+        _, rows, attributes = part.batch.tasks.x.shape
         size = f"{len(part)} task{'s' * (len(part) > 1)} of up to {rows} rows x {attributes} attributes"
         if not self.alone:
             raise ResourceError(
                 f"a batch of {size} does not fit into memory; resume with half the --batch or --cells ({reason})"
             )
-        if len(part) > 1:
-            self.cells = len(part) * cells_of_task(batch) // 2
-            self.note(f"{size} do not fit into memory; such batches are computed in halves from now on", None)
-        else:
-            keep.remove(part[0])
-            self.note(f"a task of {rows} rows x {attributes} attributes does not fit into memory; left out", part[0])
+        if len(part) == 1:
+            self.note(
+                f"{part.names[0]}: a task of {rows} rows x {attributes} attributes does not fit into memory; left out"
+            )
+            return []
+        self.cells = len(part) * part.cells // 2
+        self.note(f"{size} do not fit into memory; such batches are computed in halves from now on")
+        return part.at_most((len(part) + 1) // 2)
