@@ -297,7 +297,8 @@ def test_a_repository_that_is_not_cached(tmp_path: Path, monkeypatch: pytest.Mon
     text = refusal("nobody/no-such-model-of-ours")
     assert "no such folder" in text
     assert text.endswith("vsa download nobody/no-such-model-of-ours")
-    assert "vsa download bad name/x@y" in refusal("bad name/x@y")
+    for bad in ("bad name/x@y", "a/b@../../c", "a/b@", "a--b/c"):
+        assert "no name of a Hub repository" in refusal(bad)
 
 
 @pytest.fixture

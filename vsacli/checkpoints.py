@@ -128,18 +128,19 @@ def _from_hub(name: str, bundled: dict[str, Path]) -> Path:
     if len(parts) != 2 or not all(parts) or name.startswith((".", "/", "~")):
         known = ", ".join(bundled) or "none"
         raise CheckpointError(f"checkpoint {name}: no such folder, and no bundled checkpoint (bundled: {known})")
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+    from vsacli.hub import find_cached, parse_ref
 
-    repo, _, revision = name.partition("@")
-    wanted = [CONFIG_FILE, WEIGHTS_FILE, CARD_FILE]
     try:
-        return Path(snapshot_download(repo, revision=revision or None, allow_patterns=wanted, local_files_only=True))
-    except (LocalEntryNotFoundError, HfHubHTTPError, OSError, ValueError) as e:
+        ref = parse_ref(name)
+    except UsageError as e:
+        raise CheckpointError(f"checkpoint {name}: no such folder, and no name of a Hub repository") from e
+    folder = find_cached(ref)
+    if folder is None:
         raise CheckpointError(
             f"checkpoint {name}: no such folder, and no such repository in the local cache of the Hugging Face Hub; "
             f"fetch it once with: vsa download {name}"
-        ) from e
+        )
+    return folder
 
 
 def read_folder(folder: Path, name: str | None = None) -> Checkpoint:
@@ -157,7 +158,7 @@ def read_folder(folder: Path, name: str | None = None) -> Checkpoint:
 
     name = name or str(folder)
     weights_file = folder / WEIGHTS_FILE
-    model_config, meta = _read_config(folder, name)
+    model_config, meta = read_config(folder, name)
     try:
         if not weights_file.is_file():
             raise CheckpointError(
@@ -203,8 +204,14 @@ def read_folder(folder: Path, name: str | None = None) -> Checkpoint:
     return Checkpoint(model.eval(), meta, name, folder)
 
 
-def _read_config(folder: Path, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The sections ``model`` and ``meta`` of config.json."""
+def read_config(folder: Path, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The sections ``model`` and ``meta`` of a folder's config.json.
+
+    Raises
+    ------
+    CheckpointError
+        If it is missing, not one of ours, or of another format.
+    """
     file = folder / CONFIG_FILE
     try:
         if not file.is_file():

@@ -33,6 +33,7 @@ class Commands(LazyGroup):
         "label": ("vsacli.cli.label", "label", "Fill in the missing labels of a table."),
         "meta-train": ("vsacli.cli.meta_train", "meta_train", "Learn from many tables how to fill in labels."),
         "eval": ("vsacli.cli.eval", "evaluate", "Find out how good the labels are, on one table or over many."),
+        "download": ("vsacli.cli.download", "download", "Fetch a trained network from the Hugging Face Hub."),
     }
 
 

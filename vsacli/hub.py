@@ -1,0 +1,403 @@
+"""Checkpoints of the Hugging Face Hub: fetched into its cache, found there again without network.
+
+Three files of a repository are ever fetched: config.json (read before anything larger is asked for),
+model.safetensors and README.md. A file is kept only if its bytes have the hash that the Hub names.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+from urllib.parse import urlsplit
+
+from vsacli import __version__
+from vsacli.checkpoints import (
+    CARD_FILE,
+    CONFIG_FILE,
+    LARGEST_CONFIG,
+    LARGEST_WEIGHTS,
+    WEIGHTS_FILE,
+    Checkpoint,
+    read_config,
+    read_folder,
+)
+from vsacli.errors import CheckpointError, OutputError, UsageError, VsaError
+
+DEFAULT_REVISION = "main"
+LARGEST = {CONFIG_FILE: LARGEST_CONFIG, WEIGHTS_FILE: LARGEST_WEIGHTS, CARD_FILE: LARGEST_CONFIG}  # bytes
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_REVISION = re.compile(r"[\w.+-]+(/[\w.+-]+)*", re.ASCII)
+
+Progress = Callable[[str, int, int], None]  # step, kB done, kB in all
+
+
+@dataclass(frozen=True)
+class HubRef:
+    """A repository of the Hub at a revision: a branch, a tag or a commit."""
+
+    repo: str
+    revision: str = DEFAULT_REVISION
+
+    def __str__(self) -> str:
+        return f"{self.repo}@{self.revision}"
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """A checkpoint that lies in the cache.
+
+    Attributes
+    ----------
+    checkpoint : Checkpoint
+        Read strictly; ``checkpoint.path`` is its folder.
+    commit : str
+        40 hexadecimal digits.
+    from_cache : bool
+        Whether the Hub was not asked.
+    """
+
+    checkpoint: Checkpoint
+    commit: str
+    from_cache: bool
+
+
+@dataclass(frozen=True)
+class CachedCheckpoint:
+    """A checkpoint found in the cache: its branches and tags there (``refs``), commit and folder."""
+
+    repo: str
+    refs: tuple[str, ...]
+    commit: str
+    path: Path
+
+
+def parse_ref(text: str, revision: str | None = None) -> HubRef:
+    """``ORG/NAME`` or ``ORG/NAME@REVISION`` as a `HubRef`.
+
+    Both parts become folders of the cache, so that nothing is let through that could lead out of it.
+
+    Raises
+    ------
+    UsageError
+        If it is neither, or ``revision`` says something else than the text.
+    """
+    from huggingface_hub.errors import HFValidationError
+    from huggingface_hub.utils import validate_repo_id
+
+    repo, at, named = text.partition("@")
+    if at and revision is not None and revision != named:
+        raise UsageError(f"{text}: --revision {revision} names another revision; give one of them")
+    try:
+        validate_repo_id(repo)
+        valid = repo.count("/") == 1
+    except HFValidationError:
+        valid = False
+    if not valid:
+        raise UsageError(f"{text}: no name of a Hub repository; give ORG/NAME or ORG/NAME@REVISION")
+    if revision is None:
+        revision = named if at else DEFAULT_REVISION
+    if not _REVISION.fullmatch(revision) or len(revision) > 200 or any(set(p) == {"."} for p in revision.split("/")):
+        raise UsageError(f"{repo}: revision {revision!r} cannot be one; give a branch, a tag or a commit")
+    return HubRef(repo, revision)
+
+
+def find_cached(ref: HubRef, cache_dir: Path | None = None) -> Path | None:
+    """The folder in the cache that has this revision's config and weights, or None. No network."""
+    from huggingface_hub import try_to_load_from_cache
+
+    folders: set[Path] = set()
+    for name in (CONFIG_FILE, WEIGHTS_FILE):
+        file = try_to_load_from_cache(ref.repo, name, cache_dir=cache_dir, revision=ref.revision)
+        if not isinstance(file, str):
+            return None
+        folders.add(Path(file).parent)
+    folder = folders.pop()
+    return folder if not folders and _COMMIT.fullmatch(folder.name) else None
+
+
+def cached_checkpoints(cache_dir: Path | None = None) -> list[CachedCheckpoint]:
+    """The checkpoints of ours in the cache, by name; repositories of other kinds are passed over."""
+    from huggingface_hub import constants, scan_cache_dir
+    from huggingface_hub.errors import CacheNotFound
+
+    try:
+        info = scan_cache_dir(cache_dir or constants.HF_HUB_CACHE)
+    except (CacheNotFound, ValueError):
+        return []  # nothing was ever fetched; a file in its place is told of when something is
+    found = []
+    for repo in sorted(info.repos, key=lambda r: r.repo_id):
+        if repo.repo_type != "model":
+            continue
+        for revision in sorted(repo.revisions, key=lambda r: r.commit_hash):
+            folder = revision.snapshot_path
+            with suppress(CheckpointError):
+                read_config(folder, repo.repo_id)
+                if (folder / WEIGHTS_FILE).is_file():
+                    refs = tuple(sorted(revision.refs))
+                    found.append(CachedCheckpoint(repo.repo_id, refs, revision.commit_hash, folder))
+    return found
+
+
+def fetch(
+    ref: HubRef,
+    *,
+    cache_dir: Path | None = None,
+    token: str | None = None,
+    endpoint: str | None = None,
+    update: bool = False,
+    progress: Progress | None = None,
+) -> Fetched:
+    """Fetch a checkpoint into the cache, unless it is there.
+
+    Parameters
+    ----------
+    ref : HubRef
+    cache_dir : Path, optional
+        Default: the Hub's own, ``HF_HUB_CACHE``.
+    token : str, optional
+        Default: ``HF_TOKEN``, then what ``hf auth login`` stored.
+    endpoint : str, optional
+        Default: ``HF_ENDPOINT``, then https://huggingface.co.
+    update : bool
+        Ask the Hub what the revision is now, though the cache has it.
+    progress : callable, optional
+
+    Raises
+    ------
+    CheckpointError
+        With repository, revision, file, endpoint and what to do next.
+    UsageError
+        For an endpoint or token that cannot be one.
+    OutputError
+        If the cache cannot be written.
+    """
+    folder = find_cached(ref, cache_dir)
+    if folder is not None and not update and _sound(folder / CONFIG_FILE) and _sound(folder / WEIGHTS_FILE):
+        return Fetched(read_folder(folder, str(ref)), folder.name, from_cache=True)
+    folder = _Download(ref, cache_dir, token, endpoint, progress or (lambda step, done, total: None)).run()
+    return Fetched(read_folder(folder, str(ref)), folder.name, from_cache=False)
+
+
+class _Download:
+    """One repository's way into the cache, and what its failures mean."""
+
+    def __init__(
+        self, ref: HubRef, cache_dir: Path | None, token: str | None, endpoint: str | None, progress: Progress
+    ):
+        from huggingface_hub import constants, get_token
+
+        self.ref = ref
+        self.cache_dir = cache_dir if cache_dir is not None else Path(constants.HF_HUB_CACHE)
+        self.endpoint = (endpoint or constants.ENDPOINT).rstrip("/")
+        self.token = token if token is not None else get_token()
+        self.progress = progress
+        self.timeout: int = constants.HF_HUB_ETAG_TIMEOUT
+        _check_endpoint(self.endpoint)
+        if self.token is not None and re.fullmatch(r"[!-~]+", self.token) is None:
+            raise UsageError(
+                "the token is empty or has characters that no token has; see https://hf.co/settings/tokens"
+            )
+
+    def run(self) -> Path:
+        """Fetch what is missing; the folder of the snapshot."""
+        with _quiet_client(), self._failures(CONFIG_FILE):
+            commit, etag = self._ask(CONFIG_FILE, self.ref.revision)
+            config = self._get(CONFIG_FILE, commit, etag)
+        read_config(config.parent, str(self.ref))  # before its weights are fetched: is it one of ours at all?
+        with _quiet_client(), self._failures(WEIGHTS_FILE):
+            self._get(WEIGHTS_FILE, commit, self._ask(WEIGHTS_FILE, commit)[1])
+        with _quiet_client(), self._failures(CARD_FILE), self._may_lack():
+            self._get(CARD_FILE, commit, self._ask(CARD_FILE, commit)[1])
+        with _quiet_client(), self._failures(CONFIG_FILE):
+            self._transfer(CONFIG_FILE, self.ref.revision)  # the files are there: the branch or tag may point to them
+        return config.parent
+
+    def _ask(self, name: str, revision: str) -> tuple[str, str]:
+        """Commit and ETag of a file, asked once: the client itself would retry a dead connection for long."""
+        from huggingface_hub import get_hf_file_metadata, hf_hub_url
+
+        url = hf_hub_url(self.ref.repo, name, revision=revision, endpoint=self.endpoint)
+        found = get_hf_file_metadata(url, token=self.token, timeout=self.timeout, endpoint=self.endpoint)
+        commit, etag = found.commit_hash or "", found.etag or ""
+        if not _COMMIT.fullmatch(commit) or not re.fullmatch(r"[\w.+-]{1,200}", etag) or set(etag) == {"."}:
+            raise self._error(name, "the answer is not a Hub's", "check HF_ENDPOINT and the proxy")
+        if (found.size or 0) > LARGEST[name]:
+            raise self._error(name, f"{found.size:,} bytes are more than any of ours has", "check the name")
+        return commit, etag
+
+    def _get(self, name: str, commit: str, etag: str) -> Path:
+        """A file of a commit, with the bytes that its ETag promises."""
+        file = self._transfer(name, commit)
+        if not _matches(file, etag):
+            file = self._transfer(name, commit, again=True)
+            if not _matches(file, etag):
+                _remove(file)
+                raise self._error(name, "what arrived is not what the Hub promised", "try again later or elsewhere")
+        return file
+
+    def _transfer(self, name: str, revision: str, again: bool = False) -> Path:
+        from huggingface_hub import hf_hub_download
+
+        return Path(
+            hf_hub_download(
+                self.ref.repo,
+                name,
+                revision=revision,
+                cache_dir=self.cache_dir,
+                token=self.token,
+                endpoint=self.endpoint,
+                force_download=again,
+                etag_timeout=self.timeout,
+                library_name="vsacli",
+                library_version=__version__,
+                tqdm_class=_bar(name, self.progress),
+            )
+        )
+
+    def _error(self, name: str, what: str, then: str) -> CheckpointError:
+        return CheckpointError(f"checkpoint {self.ref}: {name}: {what} ({self.endpoint}); {then}")
+
+    @contextmanager
+    def _may_lack(self) -> Iterator[None]:
+        from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
+
+        try:
+            yield
+        except LocalEntryNotFoundError:
+            raise  # of a connection that broke
+        except EntryNotFoundError:
+            pass
+
+    @contextmanager
+    def _failures(self, name: str) -> Iterator[None]:
+        try:
+            yield
+        except VsaError:
+            raise
+        except Exception as e:
+            self._explain(e, name)
+
+    def _explain(self, e: Exception, name: str) -> NoReturn:
+        """Raise what an exception of the client means; some are subclasses of others, so that the order matters."""
+        from huggingface_hub import errors
+
+        transport = next(c for c in errors.HfHubHTTPError.__mro__ if c.__name__ == "HTTPError")  # httpx's, by version
+        cause = e.__cause__ if isinstance(e, errors.LocalEntryNotFoundError) and e.__cause__ is not None else e
+        status = getattr(getattr(cause, "response", None), "status_code", None)
+        login = "log in with `hf auth login`, or set HF_TOKEN"
+        page = f"{self.endpoint}/{self.ref.repo}"
+        if isinstance(cause, errors.OfflineModeIsEnabled):
+            what, then = "it is not in the cache, and the Hub is offline by HF_HUB_OFFLINE", "unset that to fetch it"
+        elif isinstance(cause, errors.GatedRepoError):
+            what = "the repository is gated"
+            then = f"ask for access at {page}" + ("" if self.token else f", then {login}")
+        elif isinstance(cause, errors.DisabledRepoError):
+            what, then = "the repository is disabled", f"see {page}"
+        elif isinstance(cause, errors.RepositoryNotFoundError) and self.token:
+            what = "no such repository, or a private one that the token has no access to"
+            then = "check the name and the token"
+        elif isinstance(cause, errors.RepositoryNotFoundError):
+            what, then = "no such repository, or a private one", f"check the name, or {login}"
+        elif isinstance(cause, errors.RevisionNotFoundError):
+            what, then = "no such revision", f"see the branches and tags at {page}/tree/main"
+        elif isinstance(cause, errors.EntryNotFoundError) and status is not None:
+            what = "the repository has no such file: it is not a checkpoint of ours"
+            then = f"one has {CONFIG_FILE} and {WEIGHTS_FILE}; check the name"
+        elif status == 401:
+            what, then = "the token is not valid", f"{login} with a new one"
+        elif status == 403:
+            what, then = "access is refused", "the token needs the right to read this repository"
+        elif status is not None:
+            what, then = f"the Hub answered with status {status}", "try again later"
+        elif isinstance(cause, OSError) and cause.errno and cause.filename is not None:
+            raise OutputError(
+                f"checkpoint {self.ref}: {name} cannot be written to the cache {self.cache_dir} "
+                f"({cause.strerror or cause}); choose another with --cache-dir"
+            ) from e
+        elif isinstance(cause, OSError) and "Consistency check failed" in str(cause):
+            what, then = "the file arrived incomplete", "try again"
+        elif isinstance(cause, (transport, OSError)):
+            reason = " ".join(str(cause).split()) or type(cause).__name__
+            what = f"the Hub cannot be reached: {reason}"
+            then = "check the connection and the proxy; what is in the cache works without"
+        else:
+            raise e
+        raise self._error(name, what, then) from e
+
+
+def _check_endpoint(endpoint: str) -> None:
+    try:
+        parts = urlsplit(endpoint)
+        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        valid = False
+    if not valid or not endpoint.isprintable() or " " in endpoint:
+        raise UsageError(f"HF_ENDPOINT {endpoint!r} is no address; give one such as https://huggingface.co")
+
+
+def _promised(file: Path) -> str:
+    """The ETag that a file of the cache was stored under: the name of the blob that it links to."""
+    return Path(os.readlink(file)).name if file.is_symlink() else ""
+
+
+def _sound(file: Path) -> bool:
+    """Whether a cached file has the bytes it was stored with, as far as can be told."""
+    return _matches(file, _promised(file))
+
+
+def _matches(file: Path, etag: str) -> bool:
+    """Whether the bytes have the hash that an ETag is: SHA-256 of a large file, or a Git blob's SHA-1."""
+    if re.fullmatch(r"[0-9a-f]{64}", etag):
+        digest = hashlib.sha256()
+    elif re.fullmatch(r"[0-9a-f]{40}", etag):
+        digest = hashlib.sha1(f"blob {file.stat().st_size}\0".encode(), usedforsecurity=False)
+    else:
+        return True  # a mirror's own kind of ETag; the strict reading comes after
+    with file.open("rb") as f:
+        while block := f.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest() == etag
+
+
+def _remove(file: Path) -> None:
+    """Take a bad file out of the cache, and the blob that it links to."""
+    blob = file.parent / os.readlink(file) if file.is_symlink() else None
+    file.unlink(missing_ok=True)
+    if blob is not None:
+        blob.unlink(missing_ok=True)
+
+
+@contextmanager
+def _quiet_client() -> Iterator[None]:
+    """Within the block the client logs no advice to stderr; what matters comes as exceptions."""
+    logger = logging.getLogger("huggingface_hub")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+def _bar(name: str, progress: Progress) -> Any:
+    """What the client takes for a progress bar, drawing nothing itself."""
+    from tqdm import tqdm
+
+    class Bar(tqdm):
+        def __init__(self, *args: Any, **settings: Any) -> None:
+            settings.pop("name", None)
+            super().__init__(*args, **{**settings, "disable": True})
+            self._bytes = int(settings.get("initial") or 0)
+
+        def update(self, n: float | None = 1) -> None:
+            self._bytes += int(n or 0)
+            progress(f"fetching {name} (kB)", self._bytes // 1000, int(self.total or 0) // 1000)
+
+    return Bar
