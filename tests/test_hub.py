@@ -12,12 +12,12 @@ from typing import Any
 import huggingface_hub.constants
 import pytest
 
-from tests.hub_server import TOKEN, HubServer, Repo
+from tests.hub_server import TOKEN, HubServer, Repo, etag
 from tests.tiny import tiny_model
-from vsacli import hub
 from vsacli.checkpoints import CARD_FILE, CONFIG_FILE, WEIGHTS_FILE, load_checkpoint, save_checkpoint
 from vsacli.errors import CheckpointError, OutputError, UsageError, VsaError
-from vsacli.hub import Fetched, cached_checkpoints, fetch, find_cached, parse_ref
+from vsacli.hub import Fetched, fetch
+from vsacli.hubcache import cached_checkpoints, find_cached, has_hash, is_sound, parse_ref
 
 
 @pytest.fixture(scope="session")
@@ -172,6 +172,23 @@ def test_a_copy_that_was_damaged_in_the_cache_is_fetched_again(server: HubServer
     (folder / name).resolve().write_bytes(whole[:-3] + b"   ")
     assert not get().from_cache
     assert (folder / name).read_bytes() == whole
+
+
+def test_a_damaged_copy_without_a_hub(server: HubServer, cache: Path, monkeypatch: pytest.MonkeyPatch):
+    folder = get().checkpoint.path
+    assert folder is not None
+    (folder / WEIGHTS_FILE).resolve().write_bytes(b"")
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    assert refusal().endswith("(the copy in the cache is damaged)")
+
+
+def test_large_files_come_from_elsewhere_without_the_token(server: HubServer, cache: Path, files: dict[str, bytes]):
+    server.redirects = True
+    server.repos["lab/model"].access = "private"
+    folder = get(token=TOKEN).checkpoint.path
+    assert folder is not None
+    assert (folder / WEIGHTS_FILE).read_bytes() == files[WEIGHTS_FILE]
+    assert server.elsewhere == [f"/elsewhere/{etag(files[WEIGHTS_FILE])}"]
 
 
 def test_tokens(server: HubServer, cache: Path, monkeypatch: pytest.MonkeyPatch):
@@ -367,12 +384,12 @@ def test_the_list_has_ours_alone(server: HubServer, cache: Path, files: dict[str
 
 def test_hashes_are_those_of_the_hub(tmp_path: Path):
     (tmp_path / "a").write_bytes(b"hello\n")
-    for etag in (
+    for known in (
         "ce013625030ba8dba906f756967f9e9ca394464a",  # git hash-object
         "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03",  # sha256sum
     ):
-        assert hub._matches(tmp_path / "a", etag)
-        assert not hub._matches(tmp_path / "a", etag[::-1])
+        assert has_hash(tmp_path / "a", known)
+        assert not has_hash(tmp_path / "a", known[::-1])
     os.symlink(tmp_path / "a", tmp_path / ("0" * 40))
     os.symlink("0" * 40, tmp_path / "pointer")
-    assert not hub._sound(tmp_path / "pointer")
+    assert not is_sound(tmp_path / "pointer")

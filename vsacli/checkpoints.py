@@ -128,7 +128,7 @@ def _from_hub(name: str, bundled: dict[str, Path]) -> Path:
     if len(parts) != 2 or not all(parts) or name.startswith((".", "/", "~")):
         known = ", ".join(bundled) or "none"
         raise CheckpointError(f"checkpoint {name}: no such folder, and no bundled checkpoint (bundled: {known})")
-    from vsacli.hub import find_cached, parse_ref
+    from vsacli.hubcache import find_cached, parse_ref
 
     try:
         ref = parse_ref(name)

@@ -6,12 +6,10 @@ model.safetensors and README.md. A file is kept only if its bytes have the hash 
 
 from __future__ import annotations
 
-import hashlib
 import logging
-import os
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -29,24 +27,11 @@ from vsacli.checkpoints import (
     read_folder,
 )
 from vsacli.errors import CheckpointError, OutputError, UsageError, VsaError
+from vsacli.hubcache import COMMIT, HubRef, find_cached, has_hash, is_sound, remove
 
-DEFAULT_REVISION = "main"
 LARGEST = {CONFIG_FILE: LARGEST_CONFIG, WEIGHTS_FILE: LARGEST_WEIGHTS, CARD_FILE: LARGEST_CONFIG}  # bytes
-_COMMIT = re.compile(r"[0-9a-f]{40}")
-_REVISION = re.compile(r"[\w.+-]+(/[\w.+-]+)*", re.ASCII)
 
 Progress = Callable[[str, int, int], None]  # step, kB done, kB in all
-
-
-@dataclass(frozen=True)
-class HubRef:
-    """A repository of the Hub at a revision: a branch, a tag or a commit."""
-
-    repo: str
-    revision: str = DEFAULT_REVISION
-
-    def __str__(self) -> str:
-        return f"{self.repo}@{self.revision}"
 
 
 @dataclass(frozen=True)
@@ -66,83 +51,6 @@ class Fetched:
     checkpoint: Checkpoint
     commit: str
     from_cache: bool
-
-
-@dataclass(frozen=True)
-class CachedCheckpoint:
-    """A checkpoint found in the cache: its branches and tags there (``refs``), commit and folder."""
-
-    repo: str
-    refs: tuple[str, ...]
-    commit: str
-    path: Path
-
-
-def parse_ref(text: str, revision: str | None = None) -> HubRef:
-    """``ORG/NAME`` or ``ORG/NAME@REVISION`` as a `HubRef`.
-
-    Both parts become folders of the cache, so that nothing is let through that could lead out of it.
-
-    Raises
-    ------
-    UsageError
-        If it is neither, or ``revision`` says something else than the text.
-    """
-    from huggingface_hub.errors import HFValidationError
-    from huggingface_hub.utils import validate_repo_id
-
-    repo, at, named = text.partition("@")
-    if at and revision is not None and revision != named:
-        raise UsageError(f"{text}: --revision {revision} names another revision; give one of them")
-    try:
-        validate_repo_id(repo)
-        valid = repo.count("/") == 1
-    except HFValidationError:
-        valid = False
-    if not valid:
-        raise UsageError(f"{text}: no name of a Hub repository; give ORG/NAME or ORG/NAME@REVISION")
-    if revision is None:
-        revision = named if at else DEFAULT_REVISION
-    if not _REVISION.fullmatch(revision) or len(revision) > 200 or any(set(p) == {"."} for p in revision.split("/")):
-        raise UsageError(f"{repo}: revision {revision!r} cannot be one; give a branch, a tag or a commit")
-    return HubRef(repo, revision)
-
-
-def find_cached(ref: HubRef, cache_dir: Path | None = None) -> Path | None:
-    """The folder in the cache that has this revision's config and weights, or None. No network."""
-    from huggingface_hub import try_to_load_from_cache
-
-    folders: set[Path] = set()
-    for name in (CONFIG_FILE, WEIGHTS_FILE):
-        file = try_to_load_from_cache(ref.repo, name, cache_dir=cache_dir, revision=ref.revision)
-        if not isinstance(file, str):
-            return None
-        folders.add(Path(file).parent)
-    folder = folders.pop()
-    return folder if not folders and _COMMIT.fullmatch(folder.name) else None
-
-
-def cached_checkpoints(cache_dir: Path | None = None) -> list[CachedCheckpoint]:
-    """The checkpoints of ours in the cache, by name; repositories of other kinds are passed over."""
-    from huggingface_hub import constants, scan_cache_dir
-    from huggingface_hub.errors import CacheNotFound
-
-    try:
-        info = scan_cache_dir(cache_dir or constants.HF_HUB_CACHE)
-    except (CacheNotFound, ValueError):
-        return []  # nothing was ever fetched; a file in its place is told of when something is
-    found = []
-    for repo in sorted(info.repos, key=lambda r: r.repo_id):
-        if repo.repo_type != "model":
-            continue
-        for revision in sorted(repo.revisions, key=lambda r: r.commit_hash):
-            folder = revision.snapshot_path
-            with suppress(CheckpointError):
-                read_config(folder, repo.repo_id)
-                if (folder / WEIGHTS_FILE).is_file():
-                    refs = tuple(sorted(revision.refs))
-                    found.append(CachedCheckpoint(repo.repo_id, refs, revision.commit_hash, folder))
-    return found
 
 
 def fetch(
@@ -179,9 +87,16 @@ def fetch(
         If the cache cannot be written.
     """
     folder = find_cached(ref, cache_dir)
-    if folder is not None and not update and _sound(folder / CONFIG_FILE) and _sound(folder / WEIGHTS_FILE):
+    sound = folder is not None and is_sound(folder / CONFIG_FILE) and is_sound(folder / WEIGHTS_FILE)
+    if folder is not None and sound and not update:
         return Fetched(read_folder(folder, str(ref)), folder.name, from_cache=True)
-    folder = _Download(ref, cache_dir, token, endpoint, progress or (lambda step, done, total: None)).run()
+    download = _Download(ref, cache_dir, token, endpoint, progress or (lambda step, done, total: None))
+    try:
+        folder = download.run()
+    except CheckpointError as e:
+        if folder is not None and not sound:
+            raise CheckpointError(f"{e} (the copy in the cache is damaged)") from e
+        raise
     return Fetched(read_folder(folder, str(ref)), folder.name, from_cache=False)
 
 
@@ -226,7 +141,7 @@ class _Download:
         url = hf_hub_url(self.ref.repo, name, revision=revision, endpoint=self.endpoint)
         found = get_hf_file_metadata(url, token=self.token, timeout=self.timeout, endpoint=self.endpoint)
         commit, etag = found.commit_hash or "", found.etag or ""
-        if not _COMMIT.fullmatch(commit) or not re.fullmatch(r"[\w.+-]{1,200}", etag) or set(etag) == {"."}:
+        if not COMMIT.fullmatch(commit) or not re.fullmatch(r"[\w.+-]{1,200}", etag) or set(etag) == {"."}:
             raise self._error(name, "the answer is not a Hub's", "check HF_ENDPOINT and the proxy")
         if (found.size or 0) > LARGEST[name]:
             raise self._error(name, f"{found.size:,} bytes are more than any of ours has", "check the name")
@@ -235,10 +150,10 @@ class _Download:
     def _get(self, name: str, commit: str, etag: str) -> Path:
         """A file of a commit, with the bytes that its ETag promises."""
         file = self._transfer(name, commit)
-        if not _matches(file, etag):
+        if not has_hash(file, etag):
             file = self._transfer(name, commit, again=True)
-            if not _matches(file, etag):
-                _remove(file)
+            if not has_hash(file, etag):
+                remove(file)
                 raise self._error(name, "what arrived is not what the Hub promised", "try again later or elsewhere")
         return file
 
@@ -326,7 +241,7 @@ class _Download:
         elif isinstance(cause, (transport, OSError)):
             reason = " ".join(str(cause).split()) or type(cause).__name__
             what = f"the Hub cannot be reached: {reason}"
-            then = "check the connection and the proxy; what is in the cache works without"
+            then = "check the connection and the proxy; the cache works without"
         else:
             raise e
         raise self._error(name, what, then) from e
@@ -340,38 +255,6 @@ def _check_endpoint(endpoint: str) -> None:
         valid = False
     if not valid or not endpoint.isprintable() or " " in endpoint:
         raise UsageError(f"HF_ENDPOINT {endpoint!r} is no address; give one such as https://huggingface.co")
-
-
-def _promised(file: Path) -> str:
-    """The ETag that a file of the cache was stored under: the name of the blob that it links to."""
-    return Path(os.readlink(file)).name if file.is_symlink() else ""
-
-
-def _sound(file: Path) -> bool:
-    """Whether a cached file has the bytes it was stored with, as far as can be told."""
-    return _matches(file, _promised(file))
-
-
-def _matches(file: Path, etag: str) -> bool:
-    """Whether the bytes have the hash that an ETag is: SHA-256 of a large file, or a Git blob's SHA-1."""
-    if re.fullmatch(r"[0-9a-f]{64}", etag):
-        digest = hashlib.sha256()
-    elif re.fullmatch(r"[0-9a-f]{40}", etag):
-        digest = hashlib.sha1(f"blob {file.stat().st_size}\0".encode(), usedforsecurity=False)
-    else:
-        return True  # a mirror's own kind of ETag; the strict reading comes after
-    with file.open("rb") as f:
-        while block := f.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest() == etag
-
-
-def _remove(file: Path) -> None:
-    """Take a bad file out of the cache, and the blob that it links to."""
-    blob = file.parent / os.readlink(file) if file.is_symlink() else None
-    file.unlink(missing_ok=True)
-    if blob is not None:
-        blob.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -44,7 +44,7 @@ def hub(server: HubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> H
     return server
 
 
-def test_as_a_user_does_it(server: HubServer, tmp_path: Path, two_groups):
+def test_as_a_user_does_it(server: HubServer, vsa: Vsa, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, two_groups):
     """In processes of their own, with the Hub's own variables: fetch, then label without a Hub."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(("HF_", "HUGGING"))}
     env |= {"HF_ENDPOINT": server.root, "HF_HOME": str(tmp_path / "home"), "HF_TOKEN": TOKEN}
@@ -61,9 +61,10 @@ def test_as_a_user_does_it(server: HubServer, tmp_path: Path, two_groups):
     assert server.tokens == {TOKEN}
     server.requests.clear()
     (tmp_path / "in.csv").write_bytes(two_groups.csv())
-    labeled = run("label", "in.csv", "-t", "label", "--checkpoint", "lab/model@v1")
-    assert labeled.returncode == 0, labeled.stderr
-    assert not any(line.endswith(",") for line in labeled.stdout.splitlines())
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path / "home" / "hub"))
+    labeled = vsa("label", tmp_path / "in.csv", "-t", "label", "--checkpoint", "lab/model@v1")
+    assert labeled.code == 0, labeled.stderr
+    assert not any(line.endswith(b",") for line in labeled.stdout.splitlines())
     failed = run("download", "lab/other", HF_HUB_OFFLINE="1")
     assert (failed.returncode, failed.stdout) == (1, "")
     assert failed.stderr.startswith(f"vsa: error: checkpoint lab/other@main: {CONFIG_FILE}: ")

@@ -38,7 +38,7 @@ def download(
         typer.Option(metavar="TOKEN", show_default=False, help="Default: HF_TOKEN, or that of `hf auth login`."),
     ] = None,
     update: Annotated[
-        bool, typer.Option("--update", help="Ask the Hub for a newer state, though the cache has one.")
+        bool, typer.Option("--update", help="Ask the Hub, though the cache has it: fetch what is newer or was damaged.")
     ] = False,
     list_: Annotated[bool, typer.Option("--list", help="List the bundled and the cached checkpoints.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of the folder or the list.")] = False,
@@ -66,11 +66,12 @@ def download(
 def _download(
     repo: str, revision: str | None, cache_dir: Path | None, token: str | None, update: bool, json: bool, quiet: bool
 ) -> None:
-    from vsacli import hub
+    from vsacli.hub import fetch
+    from vsacli.hubcache import DEFAULT_REVISION, parse_ref
 
-    ref = hub.parse_ref(repo, revision)
+    ref = parse_ref(repo, revision)
     with progress_shown(quiet) as progress:
-        fetched = hub.fetch(ref, cache_dir=cache_dir, token=token, update=update, progress=progress)
+        fetched = fetch(ref, cache_dir=cache_dir, token=token, update=update, progress=progress)
     folder = fetched.checkpoint.path
     assert folder is not None
     model, meta = fetched.checkpoint.model.config.to_dict(), fetched.checkpoint.meta
@@ -82,7 +83,7 @@ def _download(
         sys.stdout.flush()
         sys.stdout.buffer.write(os.fsencode(folder) + b"\n")
     how = "was in the cache; --update asks the Hub for a newer state" if fetched.from_cache else "fetched"
-    named = ref.repo if ref.revision == hub.DEFAULT_REVISION else str(ref)
+    named = ref.repo if ref.revision == DEFAULT_REVISION else str(ref)
     facts = [
         ("checkpoint", f"{ref}, {how}"),
         ("commit", fetched.commit),
@@ -95,7 +96,7 @@ def _download(
 
 def _list(cache_dir: Path | None, json: bool) -> None:
     from vsacli.checkpoints import bundled_checkpoints, read_config
-    from vsacli.hub import cached_checkpoints
+    from vsacli.hubcache import cached_checkpoints
 
     records: list[dict[str, Any]] = []
     for name, folder in bundled_checkpoints().items():
