@@ -208,6 +208,13 @@ def meta_train(
     save_every: Annotated[
         str | None, typer.Option(metavar="TIME|N", help="Time or steps between saved states. Default: 1m.")
     ] = None,
+    init: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATH|REPO",
+            help="Start from the weights of this checkpoint, of either kind of tasks, not random ones.",
+        ),
+    ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the run in --output, where it was saved.")
     ] = False,
@@ -248,6 +255,7 @@ def meta_train(
         "workers": workers,
         "compile": compile or None,
         "seed": seed,
+        "init": init,
         "plain": None if episodes is None else episodes is EpisodeChoice.plain,
     }
     for name, text in (("validate", validate_every), ("save", save_every)):

@@ -21,6 +21,7 @@ class TrainConfig:
     model: VSAConfig
     episodes: EpisodeConfig = field(default_factory=EpisodeConfig)
     seed: int = 0
+    init: str | None = None  # a checkpoint whose weights training starts from
     steps: int | None = None  # stop after so many steps
     max_time: float | None = None  # or after so many seconds; at least one of the two
     optimizer: Optimizer = "muon"

@@ -23,6 +23,7 @@ from vsacli.training.card import card_text
 from vsacli.training.config import TrainConfig
 from vsacli.training.distributed import Group
 from vsacli.training.folder import MetricsLog, keep_checkpoint
+from vsacli.training.initial import start_from
 from vsacli.training.optimizer import build_optimizers, rate_factor
 from vsacli.training.state import load_optimizer_tensors, load_state, optimizer_tensors, save_state
 from vsacli.training.timing import Clock, Every, Interval
@@ -78,7 +79,10 @@ class Trainer:
         self.meta = meta or {}
         self.metrics = MetricsLog(folder / "metrics.jsonl")
         torch.manual_seed(config.seed)
-        self.model = VSAModel(config.model).to(device)
+        self.model = VSAModel(config.model)
+        if config.init is not None:
+            start_from(self.model, config.init)
+        self.model = self.model.to(device)
         self.average = copy.deepcopy(self.model).requires_grad_(False)
         self.optimizers = build_optimizers(self.model, config)
         forward: nn.Module = torch.compile(self.model, dynamic=True) if config.compile else self.model  # type: ignore[assignment]

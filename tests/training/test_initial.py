@@ -1,0 +1,50 @@
+"""Starting from a checkpoint: its own kind, the other kind, and another size."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from vsacli.checkpoints import save_checkpoint
+from vsacli.errors import UsageError
+from vsacli.nn import VSAModel, preset
+from vsacli.training.initial import start_from
+
+SIZES = {"layers": 1, "width": 8, "heads": 2, "head_width": 4, "ff_width": 8, "channels": 2}
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> str:
+    torch.manual_seed(1)
+    save_checkpoint(tmp_path / "first", VSAModel(preset("default", **SIZES)), {}, "card")
+    return str(tmp_path / "first")
+
+
+def test_a_checkpoint_of_the_same_kind_gives_all_its_weights(checkpoint: str) -> None:
+    torch.manual_seed(1)
+    first = VSAModel(preset("default", **SIZES)).state_dict()
+    torch.manual_seed(2)
+    model = VSAModel(preset("default", **SIZES))
+    start_from(model, checkpoint)
+    for name, value in model.state_dict().items():
+        assert torch.equal(value, first[name]), name
+    assert all(p.requires_grad for p in model.parameters())
+
+
+def test_a_checkpoint_of_the_other_kind_gives_all_but_head_and_readout(checkpoint: str) -> None:
+    torch.manual_seed(1)
+    first = VSAModel(preset("default", **SIZES)).state_dict()
+    model = VSAModel(preset("default", "regression", **SIZES))
+    fresh = {k: v.clone() for k, v in model.state_dict().items()}
+    start_from(model, checkpoint)
+    for name, value in model.state_dict().items():
+        source = fresh if name.startswith(("head.", "readout.")) else first
+        assert torch.equal(value, source[name]), name
+
+
+def test_another_size_is_refused_with_what_differs(checkpoint: str) -> None:
+    model = VSAModel(preset("default", **{**SIZES, "width": 16}))
+    with pytest.raises(UsageError, match=r"width=8"):
+        start_from(model, checkpoint)
