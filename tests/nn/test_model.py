@@ -196,3 +196,16 @@ def test_the_paper_preset_has_the_papers_sizes() -> None:
     ]
     assert model.readout is None
     assert model.head.log_scale is None
+
+
+@pytest.mark.parametrize("kind", ["classification", "regression"])
+def test_heads_compute_in_float32_under_autocast(kind: str) -> None:
+    model = VSAModel(preset("small", kind, layers=1))  # type: ignore[arg-type]
+    seen: list[tuple[bool, torch.dtype]] = []
+    model.head.register_forward_pre_hook(
+        lambda head, args: seen.append((torch.is_autocast_enabled("cpu"), args[0].dtype))
+    )
+    batch = collate([episode(np.random.default_rng(0), kind)]).tasks
+    with torch.autocast("cpu", torch.bfloat16), torch.no_grad():
+        model(batch)
+    assert seen == [(False, torch.float32)]

@@ -224,7 +224,9 @@ def meta_train(
     ] = None,
     precision: Annotated[
         PrecisionChoice | None,
-        typer.Option(metavar="NAME", help="float32, tf32 or bfloat16. Default: bfloat16 on CUDA, float32 elsewhere."),
+        typer.Option(
+            metavar="NAME", help="float32, tf32 or bfloat16. Default: bfloat16 where it is fast, else float32."
+        ),
     ] = None,
     compile: Annotated[
         bool, typer.Option("--compile", help="Compile the network; worth it on CUDA in long runs.")
@@ -275,6 +277,7 @@ def meta_train(
     drawn = {k: v for k, v in drawn.items() if v is not None}
 
     from vsacli.inference import choose_device
+    from vsacli.training.hardware import fast_precision
     from vsacli.training.recipe import make_config
     from vsacli.training.run import RunSpec
     from vsacli.training.sources import SourceSpec
@@ -300,7 +303,7 @@ def meta_train(
         )
         name = (preset or PresetChoice.default).value
         if name != "paper":
-            training = {"precision": "bfloat16" if where.type == "cuda" else "float32"} | training
+            training = {"precision": fast_precision(where)} | training
         if steps is None and max_time is None:
             raise UsageError("a run needs an end: give --steps or --max-time")
         config = make_config(

@@ -83,12 +83,13 @@ class VSAModel(nn.Module):
         labeled, unlabeled = self._split(batch, self._embeddings(batch, z))
         one_hot = batch.one_hot().to(labeled.dtype)
         m = batch.attr_mask.sum(1)
-        if isinstance(self.head, LabelPropagationHead):
-            logits = self.head(labeled, unlabeled, one_hot, m, batch.row_mask)
-        elif isinstance(self.head, PrototypeHead):
-            logits = self.head(labeled, unlabeled, one_hot, m)
-        else:
-            raise TypeError("a GP head does not classify")
+        with torch.autocast(labeled.device.type, enabled=False):  # it would take distances to bfloat16 after all
+            if isinstance(self.head, LabelPropagationHead):
+                logits = self.head(labeled, unlabeled, one_hot, m, batch.row_mask)
+            elif isinstance(self.head, PrototypeHead):
+                logits = self.head(labeled, unlabeled, one_hot, m)
+            else:
+                raise TypeError("a GP head does not classify")
         if self.readout is not None:
             slots = z[:, batch.n_labeled :, batch.x.shape[2] :]  # (B, U, C, H)
             logits = logits + self.readout(slots).squeeze(-1).to(logits.dtype)
@@ -103,7 +104,8 @@ class VSAModel(nn.Module):
         z = self.hidden(batch)
         labeled, unlabeled = self._split(batch, self._embeddings(batch, z))
         y = batch.one_hot().to(labeled.dtype)
-        mean, var = self.head(labeled, unlabeled, y, batch.attr_mask.sum(1), batch.labeled_mask)
+        with torch.autocast(labeled.device.type, enabled=False):
+            mean, var = self.head(labeled, unlabeled, y, batch.attr_mask.sum(1), batch.labeled_mask)
         if self.readout is not None:
             slots = z[:, batch.n_labeled :, batch.x.shape[2] :]  # (B, U, T, H)
             shift, log_ratio = self.readout(slots).to(mean.dtype).unbind(-1)

@@ -13,8 +13,8 @@ from vsacli.errors import ResourceError
 from vsacli.tasks.episode import EpisodeBatch
 from vsacli.training.batches import Part, is_out_of_memory
 from vsacli.training.config import TrainConfig
+from vsacli.training.hardware import cells_that_fit
 from vsacli.training.loss import episode_loss
-from vsacli.training.memory import cells_that_fit
 
 
 class Updater:
