@@ -27,7 +27,7 @@ from vsacli.checkpoints import (
     read_folder,
 )
 from vsacli.errors import CheckpointError, OutputError, UsageError, VsaError
-from vsacli.hubcache import COMMIT, HubRef, find_cached, has_hash, is_sound, remove
+from vsacli.hubcache import HubRef, find_cached, has_hash, is_sound, remove
 
 LARGEST = {CONFIG_FILE: LARGEST_CONFIG, WEIGHTS_FILE: LARGEST_WEIGHTS, CARD_FILE: LARGEST_CONFIG}  # bytes
 
@@ -141,7 +141,7 @@ class _Download:
         url = hf_hub_url(self.ref.repo, name, revision=revision, endpoint=self.endpoint)
         found = get_hf_file_metadata(url, token=self.token, timeout=self.timeout, endpoint=self.endpoint)
         commit, etag = found.commit_hash or "", found.etag or ""
-        if not COMMIT.fullmatch(commit) or not re.fullmatch(r"[\w.+-]{1,200}", etag) or set(etag) == {"."}:
+        if not re.fullmatch(r"[0-9a-f]{40}", commit) or not re.fullmatch(r"[\w.+-]{1,200}", etag) or set(etag) == {"."}:
             raise self._error(name, "the answer is not a Hub's", "check HF_ENDPOINT and the proxy")
         if (found.size or 0) > LARGEST[name]:
             raise self._error(name, f"{found.size:,} bytes are more than any of ours has", "check the name")

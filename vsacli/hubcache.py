@@ -13,7 +13,6 @@ from vsacli.checkpoints import CONFIG_FILE, WEIGHTS_FILE, read_config
 from vsacli.errors import CheckpointError, UsageError
 
 DEFAULT_REVISION = "main"
-COMMIT = re.compile(r"[0-9a-f]{40}")
 _REVISION = re.compile(r"[\w.+-]+(/[\w.+-]+)*", re.ASCII)
 
 
@@ -82,7 +81,7 @@ def find_cached(ref: HubRef, cache_dir: Path | None = None) -> Path | None:
             return None
         folders.add(Path(file).parent)
     folder = folders.pop()
-    return folder if not folders and COMMIT.fullmatch(folder.name) else None
+    return None if folders else folder
 
 
 def cached_checkpoints(cache_dir: Path | None = None) -> list[CachedCheckpoint]:
