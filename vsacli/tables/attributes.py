@@ -71,13 +71,12 @@ class AttributeEncoder:
         -------
         ndarray of float32, shape (n, M), NaN where not observed.
         """
-        parts: list[np.ndarray] = []
-        n_rows = 0
-        for n, encoded in self._fit_each(columns, decimal):
-            n_rows = n
+        result: _Growing | None = None
+        for n_rows, encoded in self._fit_each(columns, decimal):
+            result = result or _Growing(n_rows)
             if encoded is not None:
-                parts.append(encoded)
-        return _side_by_side(parts, n_rows)
+                result.append(encoded)
+        return np.empty((0, 0), np.float32) if result is None else result.array
 
     def transform(self, columns: Columns) -> np.ndarray:
         """Encode columns of the same names, in any order; a column that is absent is not observed.
@@ -92,11 +91,11 @@ class AttributeEncoder:
             n_rows = len(column)
             if key in self._encoders:
                 encoded[key] = self._encoders[key].encode(_decoded(column))
-        parts = [
-            encoded.pop(key) if key in encoded else np.full((n_rows, len(encoder.names)), np.nan, dtype=np.float32)
-            for key, encoder in self._encoders.items()
-        ]
-        return _side_by_side(parts, n_rows)
+        result = _Growing(n_rows)
+        for key, encoder in self._encoders.items():
+            part = encoded.pop(key, None)
+            result.append(np.full((n_rows, len(encoder.names)), np.nan, np.float32) if part is None else part)
+        return result.array
 
     def _fit_each(self, columns: Columns, decimal: str) -> Iterator[tuple[int, np.ndarray | None]]:
         """Fit column after column; yield its number of rows and its attributes (None if left out)."""
@@ -165,13 +164,26 @@ def _decoded(column: pa.Array) -> pa.Array:
     return simplified(column.dictionary_decode()) if pa.types.is_dictionary(column.type) else column
 
 
-def _side_by_side(parts: list[np.ndarray], n_rows: int) -> np.ndarray:
-    """Join (n, m) arrays to (n, M), giving each part's memory back as it is copied."""
-    result = np.empty((n_rows, sum(part.shape[1] for part in parts)), dtype=np.float32)
-    start = 0
-    parts.reverse()
-    while parts:
-        part = parts.pop()
-        result[:, start : start + part.shape[1]] = part
-        start += part.shape[1]
-    return result
+class _Growing:
+    """An array (n, M) that gets columns added, attribute after attribute in memory.
+
+    The block is enlarged in place, which moves no bytes where it is large: a table of a million rows
+    is never held twice.
+    """
+
+    def __init__(self, n_rows: int) -> None:
+        self.n_rows = n_rows
+        self._width = 0
+        self._block = np.empty(0, np.float32)
+
+    def append(self, part: np.ndarray) -> None:
+        """Add the columns of ``part``, shape (n, m)."""
+        start = self._block.size
+        self._block.resize(start + part.size, refcheck=False)  # no view of it is given out before the end
+        self._block[start:].reshape(part.shape[::-1])[:] = part.T
+        self._width += part.shape[1]
+
+    @property
+    def array(self) -> np.ndarray:
+        """All columns, float32 (n, M), in column order in memory."""
+        return self._block.reshape(self._width, self.n_rows).T
