@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,6 +16,10 @@ import numpy as np
 import pytest
 
 SAMPLES = Path(__file__).parent.parent / "sample_data"
+
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    # A shell starts jobs in the background with SIGINT ignored, and so would be all that the tests start.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @dataclass
