@@ -57,9 +57,8 @@ def main() -> None:
     for size in sizes:
         change = values[size] - whole
         error = change.std(ddof=1) / np.sqrt(len(change))
-        print(
-            f"chunks of {size:5d} rows: accuracy {values[size].mean():.4f}, difference {change.mean():+.4f} ± {error:.4f}"
-        )
+        mean = values[size].mean()
+        print(f"chunks of {size:5d} rows: accuracy {mean:.4f}, difference {change.mean():+.4f} ± {error:.4f}")
 
 
 if __name__ == "__main__":
