@@ -135,7 +135,7 @@ def wait_for_step(run: Path, step: int, process: subprocess.Popen[bytes]) -> Non
 
 
 def test_killed_and_interrupted_it_ends_with_the_weights_of_an_unbroken_run(vsa, folder: Path, tmp_path: Path):
-    settings = ["--steps", "150", "--save-every", "2", "--validate-every", "60", "--seed", "3"]
+    settings = ["--steps", "100", "--save-every", "2", "--validate-every", "60", "--seed", "3"]
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     assert vsa(*command(folder, whole, *settings, "--workers", "0", "-q")).code == 0
 

@@ -115,7 +115,7 @@ class TrainingView:
         grid.add_column()
         for what, value in rows:
             grid.add_row(what, value)
-        bar = ProgressBar(total=1.0, completed=self._progress())
+        bar = ProgressBar(total=1.0, completed=self._progress(), finished_style="bar.complete")
         return Panel(
             Group(grid, bar), title="vsa meta-train", subtitle="Ctrl-C saves and stops", expand=False, width=64
         )

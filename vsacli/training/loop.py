@@ -170,6 +170,7 @@ class Trainer:
         pending = self.step > 0 and c.validate_steps is not None and validations.due(self.step, now)
         if pending and self.validated_step != self.step and self.validation and self.group.main:
             self.validate_and_keep()  # the run was stopped before it
+        outcome: Outcome = "done"
         while c.steps is None or self.step < c.steps:
             start = time.monotonic()
             parts = [part.to(self.device) for part in next(batches)]
@@ -186,7 +187,8 @@ class Trainer:
                 ]
             )
             if stop or over or self.progress(elapsed) >= 1:
-                return "stopped" if stop else "no better" if over else "done"
+                outcome = "stopped" if stop else "no better" if over else "done"
+                break
             factor = rate_factor(self.progress(elapsed), c)
             # Processes average gradients evenly; this makes them a mean over all tasks.
             share = ours * self.group.world / tasks
@@ -208,7 +210,9 @@ class Trainer:
             if saves.due(self.step, elapsed):
                 self._save_or_note()
                 saves.last = self.clock.elapsed
-        return "done"
+        if told.losses:
+            self._tell_interval(told)
+        return outcome
 
     def _end(self) -> bool:
         """Whether validations have not got better for too long."""
