@@ -458,3 +458,22 @@ def test_an_unknown_device(name: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     with pytest.raises(UsageError, match="unknown device"):
         choose_device(name)
+
+
+def test_chunks_side_by_side_answer_as_one_after_the_other():
+    rng = np.random.default_rng(8)
+    x = rng.normal(size=(420, 3)).astype(np.float32)
+    labeled = np.arange(len(x)) < 12
+    y = np.arange(12) % 3
+    config = InferenceConfig(chunk_rows=32)
+    before = torch.get_num_threads()
+    try:
+        answers = []
+        for threads in (1, 3):
+            torch.set_num_threads(threads)
+            answers.append(predict(tiny_checkpoint(), x, labeled, y, 3, device="cpu", config=config).proba)
+            assert torch.get_num_threads() == threads
+    finally:
+        torch.set_num_threads(before)
+    np.testing.assert_allclose(answers[0], answers[1], rtol=1e-6, atol=1e-7)
+    assert np.ptp(answers[0], axis=0).min() > 0.01

@@ -34,7 +34,7 @@ def attribute_signatures(x: np.ndarray) -> np.ndarray:
         return np.array([_mix(_bits(c) ^ rows).sum(dtype=np.uint64) for c in x.T], np.uint64)
 
 
-def row_hashes(x: np.ndarray, signatures: np.ndarray, seed: int) -> np.ndarray:
+def row_hashes(x: np.ndarray, signatures: np.ndarray, seed: int, rows: np.ndarray | None = None) -> np.ndarray:
     """A number for each row that does not depend on the order of attributes.
 
     Parameters
@@ -43,31 +43,39 @@ def row_hashes(x: np.ndarray, signatures: np.ndarray, seed: int) -> np.ndarray:
     signatures : ndarray of uint64, shape (M,)
         As :func:`attribute_signatures` gives them; of a larger table that ``x`` is part of, too.
     seed : int
+    rows : ndarray of int, shape (k,), optional
+        Only these rows; ``x[rows]`` is never formed as a whole.
 
     Returns
     -------
-    ndarray of uint64, shape (n,)
+    ndarray of uint64, shape (n,) or (k,)
     """
     with np.errstate(over="ignore"):
-        return _mix(_combined(x, _mix(signatures + _seeded(seed))))
+        return _mix(_combined(x, _mix(signatures + _seeded(seed)), rows))
 
 
-def row_order(x: np.ndarray, signatures: np.ndarray, seed: int, y: np.ndarray | None = None) -> np.ndarray:
+def row_order(
+    x: np.ndarray,
+    signatures: np.ndarray,
+    seed: int,
+    y: np.ndarray | None = None,
+    rows: np.ndarray | None = None,
+) -> np.ndarray:
     """An order of the rows that looks random and does not depend on the one they have.
 
-    Rows of one hash are ordered by their contents and by ``y`` (n,), if given.
+    Rows of one hash are ordered by their contents and by ``y``, if given, one entry a row.
 
     Returns
     -------
-    ndarray of int64, shape (n,)
+    ndarray of int64, shape (n,), or (k,): positions in ``rows``
     """
-    keys = (_exact_hashes(x), row_hashes(x, signatures, seed))
+    keys = (_exact_hashes(x, rows), row_hashes(x, signatures, seed, rows))
     return np.lexsort(keys if y is None else (y, *keys))
 
 
-def distinct_rows(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def distinct_rows(x: np.ndarray, rows: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """First of each group of identical rows, and for each row the position of its group in that list."""
-    _, first, back = np.unique(_exact_hashes(x), return_index=True, return_inverse=True)
+    _, first, back = np.unique(_exact_hashes(x, rows), return_index=True, return_inverse=True)
     return first, back
 
 
@@ -90,19 +98,19 @@ def _seeded(seed: int, number: int = 0) -> np.uint64:
     return _mix(np.array([(seed + (number + 1) * int(_STEP)) & (1 << 64) - 1], np.uint64))[0]
 
 
-def _combined(x: np.ndarray, salts: np.ndarray) -> np.ndarray:
-    """Sum over attributes of the mixed (value, salt), uint64 (n,)."""
-    h = np.zeros(len(x), np.uint64)
+def _combined(x: np.ndarray, salts: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+    """Sum over attributes of the mixed (value, salt), uint64, one for each of the rows."""
+    h = np.zeros(len(x) if rows is None else len(rows), np.uint64)
     with np.errstate(over="ignore"):
         for column, salt in zip(x.T, salts, strict=True):
-            h += _mix(_bits(column) ^ salt)
+            h += _mix(_bits(column if rows is None else column[rows]) ^ salt)
     return h
 
 
-def _exact_hashes(x: np.ndarray) -> np.ndarray:
-    """A number for each row that tells all different rows apart, uint64 (n,)."""
+def _exact_hashes(x: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+    """A number for each row that tells all different rows apart, uint64."""
     with np.errstate(over="ignore"):
-        return _combined(x, _mix(_STEP * (np.arange(x.shape[1], dtype=np.uint64) + np.uint64(1))))
+        return _combined(x, _mix(_STEP * (np.arange(x.shape[1], dtype=np.uint64) + np.uint64(1))), rows)
 
 
 def _mix(h: np.ndarray) -> np.ndarray:
