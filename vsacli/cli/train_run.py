@@ -56,7 +56,7 @@ def _prepared(spec: RunSpec, output: Path, device: torch.device, resumed: bool, 
     """Tables read, facts shown, and a trainer ready to run."""
     import torch
 
-    from vsacli.evaluation.suites import cache_folder
+    from vsacli.tasks.cache import cache_folder
     from vsacli.training.loop import Trainer
     from vsacli.training.profile import profile
     from vsacli.training.run import record_split, validation_of

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
-
 from vsacli.errors import UsageError
+from vsacli.tasks.cache import cache_folder
 from vsacli.tasks.episode import TaskKind
 from vsacli.tasks.store import EncodedTable, TableStore
 
@@ -88,26 +86,6 @@ def circle_spiral_tables(seed: int, n_tasks: int = 100, n_examples: int = 200) -
     Each task is a family of its own, as the paper averages over tasks. The draw is not the one that meta-training
     with the same seed learns from.
     """
-    from vsacli.tasks.synthetic.circle_spiral import circle_spiral
+    from vsacli.tasks.synthetic.circle_spiral import as_tables, circle_spiral
 
-    return [
-        EncodedTable(
-            name=task.name,
-            family=task.name,
-            kind="classification",
-            x=task.x,
-            column=np.arange(task.x.shape[1], dtype=np.int32),
-            y=task.y,
-            n_classes=task.n_classes,
-            split="test",
-        )
-        for task in circle_spiral(n_tasks, seed + UNSEEN, n_examples)
-    ]
-
-
-def cache_folder() -> Path:
-    """Where encoded tables are kept between runs: VSA_CACHE, or the user's cache folder."""
-    if chosen := os.environ.get("VSA_CACHE"):
-        return Path(chosen)
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "vsacli"
+    return as_tables(circle_spiral(n_tasks, seed + UNSEEN, n_examples), ["test"] * n_tasks)

@@ -151,23 +151,10 @@ def collect(
 
 def circle_spiral_tables(seed: int) -> list[EncodedTable]:
     """The paper's hundred tasks of a hundred examples, 70 / 10 / 20 for training, validation and test."""
-    from vsacli.tasks.synthetic.circle_spiral import circle_spiral
+    from vsacli.tasks.synthetic.circle_spiral import as_tables, circle_spiral
 
     tasks = circle_spiral(100, seed)
-    splits = _splits(len(tasks), seed)
-    return [
-        EncodedTable(
-            name=task.name,
-            family=task.name,
-            kind="classification",
-            x=task.x,
-            column=np.arange(task.x.shape[1], dtype=np.int32),
-            y=task.y,
-            n_classes=task.n_classes,
-            split=split,
-        )
-        for task, split in zip(tasks, splits, strict=True)
-    ]
+    return as_tables(tasks, _splits(len(tasks), seed))
 
 
 def _folder_tables(folder: str, spec: SourceSpec, cache: Path, progress: Progress | None) -> TableStore:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from vsacli.errors import UsageError
+from vsacli.tasks.store import EncodedTable
 
 N_ARMS = 5
 RADII = (0.5, 1.0)
@@ -86,6 +88,23 @@ def circle_spiral(n_tasks: int = 100, seed: int = 0, n_examples: int = 100) -> l
         shape = "circle" if circle else "spiral"
         tasks.append(CircleSpiralTask(f"{shape}-{number:03d}", shape, x, y.astype(np.int64), place))
     return tasks
+
+
+def as_tables(tasks: Sequence[CircleSpiralTask], splits: Sequence[str]) -> list[EncodedTable]:
+    """The tasks as tables of one family each, in the splits given."""
+    return [
+        EncodedTable(
+            name=task.name,
+            family=task.name,
+            kind="classification",
+            x=task.x,
+            column=np.arange(task.x.shape[1], dtype=np.int32),
+            y=task.y,
+            n_classes=task.n_classes,
+            split=split,
+        )
+        for task, split in zip(tasks, splits, strict=True)
+    ]
 
 
 def circle_points(rng: np.random.Generator, y: np.ndarray) -> np.ndarray:

@@ -1,0 +1,14 @@
+"""Where encoded tables are kept between runs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def cache_folder() -> Path:
+    """Where encoded tables are kept between runs: VSA_CACHE, or the user's cache folder."""
+    if chosen := os.environ.get("VSA_CACHE"):
+        return Path(chosen)
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "vsacli"
