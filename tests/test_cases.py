@@ -253,6 +253,8 @@ def test_twenty_five_classes(vsa, write: Write):
     fills = filled(data, result.stdout)
     hits = sum(label == rows[i][1] for i, label in fills.items())
     assert len(fills) == 175
+    # A floor, not a goal: chance is 4%, nearest neighbours get all of these clusters, and the network,
+    # which has met ten classes at most, some two thirds.
     assert hits >= 0.5 * len(fills), hits
 
 
