@@ -60,17 +60,7 @@ def eval_suite(
     _check_metric(metric, kind)
     shots = shots or SHOTS[kind]
     plan = EpisodePlan(shots, unlabeled or UNLABELED[kind], episodes, seed)
-    tables = []
-    for t in store.select(kind=kind):
-        why = usable(t, shots)
-        if why is None:
-            tables.append(t)
-        else:
-            _note(quiet, f"left out: {t.name}: {why}")
-    if not tables:
-        raise UsageError(
-            f"{name} has no table for {kind} with {', '.join(map(str, shots))} labels; see --task, --shots"
-        )
+    tables = _usable_tables(store, kind, shots, name, quiet)
     results = ResultsFile(json, plan) if json is not None else None
     wanted = {(t.name, s.label, k.shot, k.number) for t in tables for s in specs for k in plan.all_keys()}
     records = [r for r in results.resume(specs) if r.key in wanted] if results is not None else []
