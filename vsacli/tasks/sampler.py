@@ -35,7 +35,7 @@ class EpisodeConfig:
     labeled_rows: tuple[int, int] = (5, 40)  # labeled rows of a regression episode
     unlabeled_rows: tuple[int, int] = (20, 150)  # unlabeled rows of a regression episode
     attributes: tuple[int, int] = (3, 64)  # largest number of attributes in a batch
-    max_classes: int = 10
+    max_classes: int = 25
     max_rows: int = 320  # rows of an episode
     natural: float = 0.3  # share of episodes in the table's own class proportions
     synthetic: float = 0.5  # share of synthetic episodes
@@ -127,15 +127,16 @@ class BatchSampler:
         fits = self.widths >= plan.attributes / 2
         if self.kind == "classification":
             fits &= self.most_classes >= 0.6 * plan.classes
-        share = np.where(fits, self.share, 0) if fits.any() else self.share
+        # A handful of tables would be learned by heart: rather some padding.
+        share = np.where(fits, self.share, 0) if fits.sum() >= min(20, len(fits)) else self.share
         return share / share.sum() if len(share) else share
 
     def _plan(self, rng: np.random.Generator) -> BatchPlan:
         c = self.config
         attributes = _log_uniform(rng, c.attributes)
         if self.kind == "classification":
-            sizes = np.array([2, 3, 4, 5, 6, 8, 10])
-            weights = np.array([0.34, 0.22, 0.13, 0.12, 0.06, 0.06, 0.07])
+            sizes = np.array([2, 3, 4, 5, 6, 8, 10, 15, 25])
+            weights = np.array([0.34, 0.21, 0.13, 0.11, 0.06, 0.06, 0.06, 0.02, 0.01])
             fits = sizes <= max(2, c.max_classes)
             classes = int(rng.choice(sizes[fits], p=weights[fits] / weights[fits].sum()))
             labeled = _log_uniform(rng, c.shots)
