@@ -7,7 +7,20 @@ from typing import Annotated
 
 import typer
 
-from vsacli.cli.label import DeviceChoice, TaskChoice
+from vsacli.cli.options import (
+    Checkpoints,
+    Delimiter,
+    Device,
+    DeviceChoice,
+    Encoding,
+    Exclude,
+    NaTokens,
+    NoDefaultNa,
+    OptionalTarget,
+    Seed,
+    Task,
+    TaskChoice,
+)
 from vsacli.errors import UsageError
 
 
@@ -20,10 +33,7 @@ def evaluate(
             help="A table with some known labels: CSV, TSV or Parquet; `-` reads standard input.",
         ),
     ] = None,
-    target: Annotated[
-        str | None,
-        typer.Option("--target", "-t", metavar="COL", show_default=False, help="The column with the labels."),
-    ] = None,
+    target: OptionalTarget = None,
     suite: Annotated[
         str | None,
         typer.Option(
@@ -36,12 +46,7 @@ def evaluate(
         str | None,
         typer.Option(metavar="A,B,...", help="Methods to compare, or `all`. Default: vsa and strong simple ones."),
     ] = None,
-    checkpoint: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="PATH|REPO", help="The trained network. Repeatable, to compare several. Default: bundled."
-        ),
-    ] = None,
+    checkpoint: Checkpoints = None,
     shots: Annotated[
         str | None,
         typer.Option(metavar="N,N,...", help="Suite: labels a class (regression: labels). Default: 1,3,5 (10,15,20)."),
@@ -60,31 +65,16 @@ def evaluate(
             help="Suite: train, valid, test or all. Default: valid by a manifest, test of OpenML, else all.",
         ),
     ] = None,
-    task: Annotated[
-        TaskChoice, typer.Option(metavar="KIND", help="auto, classification or regression.")
-    ] = TaskChoice.auto,
+    task: Task = TaskChoice.auto,
     metric: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="Suite: figure of the main table. Default: accuracy, or mse."),
     ] = None,
-    na: Annotated[
-        list[str] | None,
-        typer.Option("--na", metavar="TOKEN", help="Table: a target cell with this content has no label. Repeatable."),
-    ] = None,
-    no_default_na: Annotated[
-        bool, typer.Option("--no-default-na", help="Table: NA, null, ... are labels like others.")
-    ] = False,
-    exclude: Annotated[
-        list[str] | None,
-        typer.Option("--exclude", metavar="COL", help="Table: do not learn from this column. Repeatable."),
-    ] = None,
-    delimiter: Annotated[
-        str | None,
-        typer.Option(metavar="CHAR", help="Of text: a character, or comma, semicolon, tab, bar. Default: detected."),
-    ] = None,
-    encoding: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Of text: utf-8, utf-16, latin-1, cp1252, ... Default: UTF-8.")
-    ] = None,
+    na: NaTokens = None,
+    no_default_na: NoDefaultNa = False,
+    exclude: Exclude = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
     json: Annotated[
         Path | None,
         typer.Option(
@@ -94,15 +84,17 @@ def evaluate(
         ),
     ] = None,
     plot: Annotated[Path | None, typer.Option(metavar="PATH", help="Draw the results: .png, .svg or .pdf.")] = None,
-    device: Annotated[DeviceChoice, typer.Option(metavar="NAME", help="auto, cpu, cuda or mps.")] = DeviceChoice.auto,
+    device: Device = DeviceChoice.auto,
     jobs: Annotated[int | None, typer.Option(metavar="N", min=1, help="Suite: processes. Default: one a core.")] = None,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Same seed: same episodes, same results.")] = 0,
+    seed: Seed = 0,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only the results.")] = False,
 ) -> None:
     """Find out how good the labels are.
 
     Give a TABLE and its --target: known labels are hidden, given again by every method, and compared; the last line
     says whether they can be trusted. Or give --suite to compare methods over many tables.
+
+    A TABLE is read as by `vsa label`: --na, --no-default-na, --exclude, --delimiter and --encoding are for it.
     """
     if (table is None) == (suite is None):
         raise UsageError("give either a TABLE with --target, or --suite")

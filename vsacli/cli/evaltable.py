@@ -7,7 +7,7 @@ from pathlib import Path
 
 from vsacli.cli.console import progress_shown
 from vsacli.cli.evalreport import table_sections
-from vsacli.cli.label import TaskChoice
+from vsacli.cli.options import TaskChoice
 from vsacli.cli.sections import show
 from vsacli.errors import VsaError
 from vsacli.evaluation.file import encode_file

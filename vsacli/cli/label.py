@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from vsacli.cli.console import progress_shown, show_facts
+from vsacli.cli.options import (
+    CheckpointOption,
+    Delimiter,
+    Device,
+    DeviceChoice,
+    Encoding,
+    Exclude,
+    NaTokens,
+    NoDefaultNa,
+    Quiet,
+    Seed,
+    Target,
+    Task,
+    TaskChoice,
+)
 from vsacli.errors import UsageError
 
 if TYPE_CHECKING:
     from vsacli.tables.table import Table
-
-
-class TaskChoice(StrEnum):
-    auto = "auto"
-    classification = "classification"
-    regression = "regression"
-
-
-class DeviceChoice(StrEnum):
-    auto = "auto"
-    cpu = "cpu"
-    cuda = "cuda"
-    mps = "mps"
 
 
 def label(
@@ -38,12 +39,8 @@ def label(
             help="Table to label: CSV, TSV or other delimited text (gzip, too) or Parquet; `-` reads standard input.",
         ),
     ],
-    target: Annotated[
-        str, typer.Option("--target", "-t", metavar="COL", show_default=False, help="The column with the labels.")
-    ],
-    task: Annotated[
-        TaskChoice, typer.Option(metavar="KIND", help="auto, classification or regression.")
-    ] = TaskChoice.auto,
+    target: Target,
+    task: Task = TaskChoice.auto,
     output: Annotated[
         str | None,
         typer.Option(
@@ -57,33 +54,14 @@ def label(
         str | None,
         typer.Option(metavar="FILE", help="Take labels also from this table, which has the same columns."),
     ] = None,
-    na: Annotated[
-        list[str] | None,
-        typer.Option("--na", metavar="TOKEN", help="A target cell with this content has no label. Repeatable."),
-    ] = None,
-    no_default_na: Annotated[
-        bool,
-        typer.Option(
-            "--no-default-na", help="Only empty cells and --na tokens have no label; NA, null, ... are labels."
-        ),
-    ] = False,
-    exclude: Annotated[
-        list[str] | None,
-        typer.Option("--exclude", metavar="COL", help="Do not learn from this column. Repeatable."),
-    ] = None,
-    delimiter: Annotated[
-        str | None,
-        typer.Option(metavar="CHAR", help="Of text: a character, or comma, semicolon, tab, bar. Default: detected."),
-    ] = None,
-    encoding: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Of text: utf-8, utf-16, latin-1, cp1252, ... Default: UTF-8.")
-    ] = None,
-    checkpoint: Annotated[
-        str | None,
-        typer.Option(metavar="PATH|REPO", help="The trained network: a folder or a Hub repository. Default: bundled."),
-    ] = None,
-    device: Annotated[DeviceChoice, typer.Option(metavar="NAME", help="auto, cpu, cuda or mps.")] = DeviceChoice.auto,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Same file and same seed: same bytes out.")] = 0,
+    na: NaTokens = None,
+    no_default_na: NoDefaultNa = False,
+    exclude: Exclude = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    checkpoint: CheckpointOption = None,
+    device: Device = DeviceChoice.auto,
+    seed: Seed = 0,
     confidence: Annotated[
         bool,
         typer.Option("--confidence", help="Add a column <target>_confidence, in [0, 1]; for regression <target>_std."),
@@ -92,7 +70,7 @@ def label(
     min_confidence: Annotated[
         float | None, typer.Option(metavar="P", min=0, max=1, help="Leave cells empty that are less certain.")
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Fill in the missing labels of a table.
 

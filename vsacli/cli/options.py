@@ -1,0 +1,74 @@
+"""Options that several commands share, each declared once: ``def label(na: NaTokens = None, ...)``.
+
+Those that say how a table is read mean the same in every command, so their names, help texts, environment
+variables and completion are here.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+
+class TaskChoice(StrEnum):
+    auto = "auto"
+    classification = "classification"
+    regression = "regression"
+
+
+class DeviceChoice(StrEnum):
+    auto = "auto"
+    cpu = "cpu"
+    cuda = "cuda"
+    mps = "mps"
+
+
+TARGET = typer.Option("--target", "-t", metavar="COL", show_default=False, help="The column with the labels.")
+Target = Annotated[str, TARGET]
+OptionalTarget = Annotated[str | None, TARGET]
+
+Task = Annotated[TaskChoice, typer.Option("--task", metavar="KIND", help="auto, classification or regression.")]
+NaTokens = Annotated[
+    list[str] | None,
+    typer.Option("--na", metavar="TOKEN", help="A target cell with this content has no label. Repeatable."),
+]
+NoDefaultNa = Annotated[
+    bool,
+    typer.Option("--no-default-na", help="Only empty cells and --na tokens have no label; NA, null, ... are labels."),
+]
+Exclude = Annotated[
+    list[str] | None,
+    typer.Option("--exclude", metavar="COL", help="Do not learn from this column. Repeatable."),
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        "--delimiter", metavar="CHAR", help="Of text: a character, or comma, semicolon, tab, bar. Default: detected."
+    ),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option("--encoding", metavar="NAME", help="Of text: utf-8, utf-16, latin-1, cp1252, ... Default: UTF-8."),
+]
+
+CheckpointOption = Annotated[
+    str | None,
+    typer.Option(
+        "--checkpoint",
+        metavar="PATH|REPO",
+        help="The trained network: a folder or a Hub repository. Default: bundled.",
+    ),
+]
+Checkpoints = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--checkpoint",
+        metavar="PATH|REPO",
+        help="The trained network. Repeatable, to compare several. Default: bundled.",
+    ),
+]
+Device = Annotated[DeviceChoice, typer.Option("--device", metavar="NAME", help="auto, cpu, cuda or mps.")]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Same input and same seed: same result.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
