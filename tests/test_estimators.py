@@ -468,3 +468,22 @@ def test_star_import_has_the_public_names():
     import vsacli
 
     assert {name for name in vsacli.__all__ if not hasattr(vsacli, name)} == set()
+
+
+def test_embeddings_have_names_and_do_not_depend_on_the_order(classifier: VSAClassifier, regressor: VSARegressor):
+    for model, y in ((classifier, WITH_NONE), (regressor, np.where(HIDDEN, np.nan, FRAME["size"].fillna(0)))):
+        with pytest.raises(NotFittedError):
+            model.embed(FRAME)
+        found = model.fit(FRAME, y).embed(FRAME)
+        names = model.get_embedding_names_out()
+        assert found.shape == (60, len(names))
+        assert names[0].endswith("_0")
+        assert len(set(names)) == len(names)
+        assert np.isfinite(found).all()
+        np.testing.assert_array_equal(model.embed(FRAME[::-1])[::-1], found)
+
+
+def test_embeddings_of_one_class(classifier: VSAClassifier):
+    found = classifier.fit(FRAME, np.where(HIDDEN, None, "same")).embed(FRAME[:7])
+    assert found.shape[0] == 7
+    assert np.isfinite(found).all()

@@ -94,13 +94,54 @@ class _VSAEstimator(BaseEstimator):
         return answer
 
     def _predict(self, X: Any) -> Prediction:
+        return self._ask(*self._new_rows(X))
+
+    def _new_rows(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Attributes of X, (n, M), and of the unlabeled rows of `fit` to read beside them."""
         check_is_fitted(self)
         x = self._encoder.transform(self._columns(self._table(X, reset=False)))
         # Unlabeled rows of fit fill the chunk up; those that are asked for again must not count twice.
         room = max(0, _chunk_rows() - len(x))
         _, group = distinct_rows(np.concatenate([x, self._unlabeled]))
         others = self._unlabeled[~np.isin(group[len(x) :], group[: len(x)])]
-        return self._ask(x, others[:room])
+        return x, others[:room]
+
+    def embed(self, X: Any) -> np.ndarray:
+        """Where the network places rows before its head compares them with the labeled ones.
+
+        The rows are read as `predict` reads them: as unlabeled rows (labeled ones of `fit`, too), beside the
+        labeled rows of `fit` and, up to a chunk of 256 rows in all, its unlabeled ones. Rows of one call can be
+        compared, as told in :mod:`vsacli.embedding`.
+
+        Parameters
+        ----------
+        X : DataFrame, array-like or Arrow table, shape (n, columns)
+
+        Returns
+        -------
+        ndarray of float32, shape (n, M * H)
+            H numbers (8 with the bundled networks) for each of the M attributes that `fit` made of the columns, named
+            by `get_embedding_names_out`. An array whatever X is, since this is no `transform`.
+
+        Raises
+        ------
+        DataError
+            X has no column to learn from. A ValueError, too.
+        """
+        from vsacli.embedding import embed
+
+        x, others = self._new_rows(X)
+        table = np.concatenate([self._labeled, x, others])
+        labeled = np.arange(len(table)) < len(self._labeled)
+        found = embed(self._load(), table, labeled, self._labels, self._n_classes, device=self.device, seed=self._seed)
+        return found[len(self._labeled) :][: len(x)]
+
+    def get_embedding_names_out(self) -> np.ndarray:
+        """Names of the columns of `embed`, (M * H,) of str: `attribute_0`, `attribute_1`, ..."""
+        check_is_fitted(self)
+        channels = self._load().model.config.channels
+        names = [f"{a}_{c}" for a in self._encoder.attribute_names for c in range(channels)]
+        return np.array(names, dtype=object)
 
     def _ask(self, x: np.ndarray, others: np.ndarray) -> Prediction:
         """Answer the rows of `x`, read together with the unlabeled rows `others`."""

@@ -233,10 +233,25 @@ class _Runner:
 
     def run(self, context: np.ndarray, y: np.ndarray, chunk: np.ndarray, least: int) -> np.ndarray:
         """Answers (rows of ``chunk``, width), in one pass where that fits in memory."""
+        return np.concatenate(self._parts(self._pass, context, y, chunk, least))
+
+    def embed(self, context: np.ndarray, y: np.ndarray, chunk: np.ndarray, least: int) -> list[np.ndarray]:
+        """Embeddings (rows of ``context`` and of a part of ``chunk``, M * H^(B)) of each part, one pass a part."""
+        return self._parts(self._embedding_pass, context, y, chunk, least)
+
+    def _parts(
+        self,
+        one_pass: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray],
+        context: np.ndarray,
+        y: np.ndarray,
+        chunk: np.ndarray,
+        least: int,
+    ) -> list[np.ndarray]:
+        """What ``one_pass`` gives for each part of ``chunk``: for all of it, where that fits in memory."""
         rows = len(context) + len(chunk)
         if self.too_many is None or rows < self.too_many or len(chunk) <= least:
             try:
-                return self._pass(context, y, chunk)
+                return [one_pass(context, y, chunk)]
             except (RuntimeError, MemoryError) as e:
                 if not _out_of_memory(e):
                     raise
@@ -248,7 +263,8 @@ class _Runner:
                 "in memory; leave out columns with --exclude, or use --device cpu on a machine with more"
             )
         half = len(chunk) // 2
-        return np.concatenate([self.run(context, y, part, least) for part in (chunk[:half], chunk[half:])])
+        halves = (chunk[:half], chunk[half:])
+        return [part for h in halves for part in self._parts(one_pass, context, y, h, least)]
 
     def _pass(self, context: np.ndarray, y: np.ndarray, chunk: np.ndarray) -> np.ndarray:
         import torch
@@ -261,6 +277,12 @@ class _Runner:
                 return (output.log_probs[0] / self.temperature).softmax(-1).float().cpu().numpy()
             mean, var = output.mean[0, :, 0], output.var[0, :, 0] * self.std_factor**2
             return torch.stack([mean, var], 1).float().cpu().numpy()
+
+    def _embedding_pass(self, context: np.ndarray, y: np.ndarray, chunk: np.ndarray) -> np.ndarray:
+        import torch
+
+        with torch.inference_mode():
+            return self.model.embed(self._batch(context, y, chunk))[0].float().cpu().numpy()
 
     def _batch(self, context: np.ndarray, y: np.ndarray, chunk: np.ndarray) -> TaskBatch:
         import torch

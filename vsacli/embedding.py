@@ -1,0 +1,94 @@
+"""Embeddings of rows: where the network places each row of a table before its head compares them.
+
+    labeled rows (one context) + rows asked for, in chunks  --network-->  one vector of M * H^(B) numbers a row
+
+The network reads rows together, so a row's embedding depends on the rows beside it. Those of different chunks
+can be compared because every chunk holds the same labeled rows and a random share of the others, and because
+each chunk is moved so that its labeled rows have the mean they have in all chunks. On the sample tables a row
+moves by half the distance to its nearest neighbour when it is read in another chunk (a fourth of the distance
+of two random rows at most), so clusters are to be trusted and single distances across chunks are not.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from vsacli.errors import DataError
+from vsacli.hashing import attribute_signatures, row_order
+from vsacli.inference import InferenceConfig, _contexts, _rows_that_fit, _Runner, _TargetScale, choose_device
+
+if TYPE_CHECKING:
+    from vsacli.checkpoints import Checkpoint
+
+
+def embed(
+    checkpoint: Checkpoint,
+    x: np.ndarray,
+    labeled: np.ndarray,
+    y: np.ndarray,
+    n_classes: int = 0,
+    *,
+    device: str = "auto",
+    seed: int = 0,
+    config: InferenceConfig | None = None,
+) -> np.ndarray:
+    """Embed every row of a table.
+
+    The context is the labeled rows, or a seeded choice of ``context_rows`` of them, every class among them. Its
+    rows are embedded with their labels (their mean over the chunks is returned); every other row is read
+    without one, labeled rows that the context has no room for included.
+
+    Parameters
+    ----------
+    checkpoint, x, labeled, y, n_classes, device, seed, config
+        As for :func:`vsacli.inference.predict`.
+
+    Returns
+    -------
+    ndarray of float32, shape (n, M * H^(B))
+        In the order of the rows of ``x``; the H^(B) channels of the first attribute come first. The heads
+        compare them by squared Euclidean distance over M.
+
+    Raises
+    ------
+    DataError
+        If no row is labeled, or there is no attribute.
+    ResourceError
+        If even the smallest pass does not fit in memory.
+    """
+    config = config or InferenceConfig()
+    support = np.flatnonzero(labeled)
+    if not len(support):
+        raise DataError("no labeled row: give at least one label")
+    if not x.shape[1]:
+        raise DataError("no attribute to embed rows by")
+    classes = checkpoint.kind == "classification"
+    target = np.asarray(y, np.int64) if classes else _scaled(y)
+    runner = _Runner(checkpoint, choose_device(device), n_classes if classes else 1)
+    signatures = attribute_signatures(x)
+    attributes = np.argsort(signatures, kind="stable")
+    order = row_order(x, signatures, seed, target, rows=support)
+    context = order[_contexts(target[order] if classes else None, len(order), config.context_rows)[0]]
+    read = np.setdiff1d(np.arange(len(x)), support[context])
+    read = read[row_order(x, signatures, seed, rows=read)]
+    n_chunks = max(1, -(-len(read) // _rows_that_fit(config, runner, len(context), x.shape[1])))
+    given = x[np.ix_(support[context], attributes)]
+
+    channels = runner.config.channels
+    out = np.zeros((len(x), x.shape[1], channels), np.float32)
+    parts: list[np.ndarray] = []
+    for i in range(n_chunks):
+        chunk = read[i * len(read) // n_chunks : (i + 1) * len(read) // n_chunks]
+        parts += runner.embed(given, target[context], x[np.ix_(chunk, attributes)], config.least_chunk)
+    mean = np.mean([part[: len(context)] for part in parts], axis=0)
+    rows = [part[len(context) :] + (mean - part[: len(context)]).mean(0) for part in parts]
+    stacked = np.concatenate([mean, *rows]).reshape(len(x), x.shape[1], channels)
+    out[np.ix_(np.concatenate([support[context], read]), attributes)] = stacked
+    return out.reshape(len(x), -1)
+
+
+def _scaled(y: np.ndarray) -> np.ndarray:
+    scale = _TargetScale.of(y)
+    return scale.apply(y) if scale.spread else np.zeros(len(y), np.float32)
