@@ -45,7 +45,7 @@ def test_every_option_has_help(vsa, command: str):
     result = vsa(command, "--help")
     assert result.code == 0
     entries = re.findall(r"^  (?:-\w, )?--[\w-]+.*?(?=^  \S|\Z)", _options_part(result.stdout), re.M | re.S)
-    assert len(entries) >= 2
+    assert entries
     for entry in entries:
         assert re.search(r"\s{2,}\w.*[.\]]\s*$", entry, re.S), f"no help: {entry}"
 

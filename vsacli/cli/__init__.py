@@ -15,7 +15,8 @@ import typer
 from typer.main import get_command
 
 from vsacli import __version__
-from vsacli.cli.console import printable, say
+from vsacli.cellvalues import showing_values, values_shown
+from vsacli.cli.console import on_terminal, printable, say
 from vsacli.cli.registry import LazyGroup
 from vsacli.cli.signals import Terminated, library_warnings_silenced, termination_unwinds
 from vsacli.errors import VsaError
@@ -34,6 +35,7 @@ class Commands(LazyGroup):
         "meta-train": ("vsacli.cli.meta_train", "meta_train", "Learn from many tables how to fill in labels."),
         "eval": ("vsacli.cli.eval", "evaluate", "Find out how good the labels are, on one table or over many."),
         "download": ("vsacli.cli.download", "download", "Fetch a trained network from the Hugging Face Hub."),
+        "completion": ("vsacli.cli.completion", "completion", "Print the completion script of a shell."),
     }
 
 
@@ -62,11 +64,17 @@ def vsa(
 def main(args: Sequence[str] | None = None) -> int:
     """Run the command line `args` (default: the process's own) and return the exit code.
 
-    Every failure ends in one line on stderr; `VSA_DEBUG=1` adds the traceback.
+    Every failure ends in one line on stderr; `VSA_DEBUG=1` adds the traceback. Cell values are shown on a terminal
+    alone, unless `VSA_SHOW_VALUES` says otherwise.
     """
+    if args is None and (instruction := os.environ.get("_VSA_COMPLETE")):
+        from vsacli.cli.completion import answer
+
+        answer(get_command(app), instruction)
+        return 0
     argv = list(sys.argv[1:] if args is None else args)
     try:
-        with library_warnings_silenced(), termination_unwinds():
+        with library_warnings_silenced(), termination_unwinds(), showing_values(on_terminal()):
             with get_command(app).make_context("vsa", argv) as ctx:
                 ctx.command.invoke(ctx)
             if sys.stdout is not None:
@@ -94,7 +102,9 @@ def main(args: Sequence[str] | None = None) -> int:
         return _fail(f"{where}{error.strerror or error}", 1)
     except Exception as error:
         hint = "a fault of vsa itself: run it again with VSA_DEBUG=1 for the traceback, and report that"
-        return _fail(f"unexpected {type(error).__name__}: {error}; {hint}", EXIT_INTERNAL)
+        with showing_values(on_terminal()):  # whose message may quote anything
+            what = f"{type(error).__name__}: {error}" if values_shown() else type(error).__name__
+        return _fail(f"unexpected {what}; {hint}", EXIT_INTERNAL)
 
 
 def _fail(message: str, code: int) -> int:

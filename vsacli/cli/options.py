@@ -11,6 +11,8 @@ from typing import Annotated
 
 import typer
 
+from vsacli.cli.completers import complete_checkpoints, complete_columns
+
 
 class TaskChoice(StrEnum):
     auto = "auto"
@@ -25,7 +27,20 @@ class DeviceChoice(StrEnum):
     mps = "mps"
 
 
-TARGET = typer.Option("--target", "-t", metavar="COL", show_default=False, help="The column with the labels.")
+class ShellChoice(StrEnum):
+    bash = "bash"
+    zsh = "zsh"
+    fish = "fish"
+
+
+TARGET = typer.Option(
+    "--target",
+    "-t",
+    metavar="COL",
+    show_default=False,
+    help="The column with the labels.",
+    autocompletion=complete_columns,
+)
 Target = Annotated[str, TARGET]
 OptionalTarget = Annotated[str | None, TARGET]
 
@@ -40,7 +55,12 @@ NoDefaultNa = Annotated[
 ]
 Exclude = Annotated[
     list[str] | None,
-    typer.Option("--exclude", metavar="COL", help="Do not learn from this column. Repeatable."),
+    typer.Option(
+        "--exclude",
+        metavar="COL",
+        help="Do not learn from this column. Repeatable.",
+        autocompletion=complete_columns,
+    ),
 ]
 Delimiter = Annotated[
     str | None,
@@ -59,6 +79,8 @@ CheckpointOption = Annotated[
         "--checkpoint",
         metavar="PATH|REPO",
         help="The trained network: a folder or a Hub repository. Default: bundled.",
+        envvar="VSA_CHECKPOINT",
+        autocompletion=complete_checkpoints,
     ),
 ]
 Checkpoints = Annotated[
@@ -67,8 +89,13 @@ Checkpoints = Annotated[
         "--checkpoint",
         metavar="PATH|REPO",
         help="The trained network. Repeatable, to compare several. Default: bundled.",
+        envvar="VSA_CHECKPOINT",
+        autocompletion=complete_checkpoints,
     ),
 ]
-Device = Annotated[DeviceChoice, typer.Option("--device", metavar="NAME", help="auto, cpu, cuda or mps.")]
+Device = Annotated[
+    DeviceChoice,
+    typer.Option("--device", metavar="NAME", help="auto, cpu, cuda or mps.", envvar="VSA_DEVICE"),
+]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Same input and same seed: same result.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]

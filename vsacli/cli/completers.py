@@ -1,0 +1,43 @@
+"""Values that a shell may offer for an option: columns of the table on the line, checkpoints at hand."""
+
+from __future__ import annotations
+
+import csv
+import os
+from typing import Any
+
+import typer
+
+from vsacli.errors import VsaError
+
+
+def complete_columns(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Columns of FILE, if it stands before the cursor, and of --labeled."""
+    from vsacli.tables.header import glimpse_columns
+
+    params: dict[str, Any] = ctx.params
+    columns: dict[str, None] = {}
+    for name in ("file", "table", "labeled"):
+        path = params.get(name)
+        if not isinstance(path, str) or path == "-":
+            continue
+        try:
+            path = os.path.expandvars(os.path.expanduser(path))
+            found = glimpse_columns(path, delimiter=params.get("delimiter"), encoding=params.get("encoding"))
+        except (OSError, ValueError, LookupError, EOFError, csv.Error, VsaError):
+            continue  # not readable so far; the command itself will say why
+        columns |= dict.fromkeys(found)
+    taken = {params.get("target"), *(params.get("exclude") or ())}
+    return [c for c in columns if c.startswith(incomplete) and (c not in taken or c == incomplete)]
+
+
+def complete_checkpoints(incomplete: str) -> list[tuple[str, str]]:
+    """The bundled checkpoints and those in the Hub's cache."""
+    from vsacli.checkpoints import bundled_checkpoints
+    from vsacli.hubcache import DEFAULT_REVISION, cached_checkpoints
+
+    found = [(name, "bundled") for name in bundled_checkpoints()]
+    for checkpoint in cached_checkpoints():
+        for ref in checkpoint.refs or (checkpoint.commit,):
+            found.append((checkpoint.repo if ref == DEFAULT_REVISION else f"{checkpoint.repo}@{ref}", "cached"))
+    return [entry for entry in found if entry[0].startswith(incomplete)]
