@@ -22,6 +22,15 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+os.environ.pop("VSA_SHOW_VALUES", None)  # what the tests check does not depend on whose shell they run in
+
+
+@pytest.fixture
+def values_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Messages quote cells, as a user asks for by this variable."""
+    monkeypatch.setenv("VSA_SHOW_VALUES", "1")
+
+
 @dataclass
 class Result:
     """How a run of `vsa` ended."""

@@ -300,7 +300,7 @@ def test_regression_of_what_is_no_number(vsa, write: Write, word: str):
     lines[4] = f"1.0;{word}"
     result = vsa("label", write("in.csv", "\n".join(lines).encode()), "-t", "y", "--task", "regression")
     assert result.code == 1
-    assert re.search(rf"row 4\b.*line 5\b.*'{word}' is not a finite number", result.error)
+    assert re.search(r"row 4\b.*line 5\b.* is not a finite number", result.error)
 
 
 def test_regression_of_equal_labels(vsa, write: Write):

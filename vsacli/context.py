@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from vsacli.cellvalues import values_shown
 from vsacli.errors import DataError
 
 if TYPE_CHECKING:
@@ -120,8 +121,9 @@ def as_type(labels: pa.Array, wanted: pa.DataType, *, where: str, table: str) ->
             labels = pc.if_else(pc.equal(pc.utf8_trim_whitespace(labels), ""), None, labels)
         return labels.cast(wanted)
     except pa.ArrowException as error:
+        why = f": {error}" if values_shown() else ""
         raise DataError(
-            f"the labels of {where} do not fit the target column of {table}, which holds {wanted}: {error}"
+            f"the labels of {where} do not fit the target column of {table}, which holds {wanted}{why}"
         ) from None
 
 

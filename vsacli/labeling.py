@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from vsacli.cellvalues import quoted
 from vsacli.errors import CheckpointError, DataError, UsageError
 
 if TYPE_CHECKING:
@@ -125,7 +126,8 @@ def label_table(
         report.notes.append("no label is missing: nothing to fill")
         answers = _certain(0, len(classes))
     elif len(classes) == 1:
-        report.notes.append(f"all given labels are of one class, so every missing label becomes {classes[0]!r}")
+        one = quoted(classes[0], "that one")
+        report.notes.append(f"all given labels are of one class, so every missing label becomes {one}")
         answers = _certain(report.missing, 1)
     else:
         from vsacli.checkpoints import load_checkpoint

@@ -62,14 +62,15 @@ def split_numbers(y: Any) -> tuple[np.ndarray, np.ndarray]:
     """
     values, missing = _split(y)
     given = values[~missing]
-    if given.dtype.kind in "mMcSU" or any(
-        isinstance(v, (str, bytes)) for v in (given if given.dtype == object else [])
-    ):
-        raise DataError(f"y holds {given[0]!r}, which is no number; use VSAClassifier for classes")
+    words = [v for v in given if isinstance(v, (str, bytes))] if given.dtype == object else []
+    if given.dtype.kind in "mMcSU" or words:
+        kind = type(words[0]).__name__ if words else str(given.dtype)
+        raise DataError(f"y holds {kind} labels, which are no numbers; use VSAClassifier for classes")
     try:
         numbers = given.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as e:
-        raise DataError(f"y holds something that is no number ({e})") from e
+        kinds = ", ".join(sorted({type(v).__name__ for v in given}))
+        raise DataError(f"y holds something that is no number ({kinds})") from e
     if not np.isfinite(numbers).all():
         raise DataError("Input y contains infinity; make such targets finite, or NaN to have them predicted")
     return numbers, missing

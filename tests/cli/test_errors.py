@@ -137,6 +137,9 @@ def test_unexpected_exception(vsa, path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(labeling, "label_table", broken)
     result = vsa("label", path, "-t", "label")
     assert result.code == 70
+    assert re.search("unexpected ZeroDivisionError; .*VSA_DEBUG=1", result.error)
+    monkeypatch.setenv("VSA_SHOW_VALUES", "1")
+    result = vsa("label", path, "-t", "label")
     assert re.search("unexpected ZeroDivisionError: so that it breaks; .*VSA_DEBUG=1", result.error)
 
 

@@ -43,14 +43,21 @@ def test_summary_tells_what_was_done(vsa, two_groups, write):
     assert all(line.startswith("vsa: ") for line in lines)
     facts = dict(line.removeprefix("vsa: ").split(": ", 1) for line in lines if ": note: " not in line)
     assert facts["table"].endswith("in.csv, 24 rows, 4 columns")
-    assert facts["labels"] == "8 given: a (4), b (4)"
+    assert facts["labels"] == "8 given, 2 classes of 4"
     assert facts["missing"] == "16: empty (16)"
     assert facts["columns"] == "1 used: x"
     assert "y (--exclude)" in facts["left out"]
     assert "extra (" in facts["left out"]
-    assert facts["filled"] == "16: a (8), b (8)"
+    assert facts["filled"] == "16, 2 classes of 8"
     assert re.fullmatch(r"0\.\d{3} on average|1\.000 on average", facts["confidence"])
     assert facts["network"].endswith(" on cpu")
+
+
+@pytest.mark.usefixtures("values_shown")
+def test_summary_names_classes_if_asked(vsa, two_groups, write):
+    told = vsa("label", write("in.csv", two_groups.csv()), "-t", "label").stderr
+    assert "labels: 8 given: a (4), b (4)\n" in told
+    assert "filled: 16: a (8), b (8)\n" in told
 
 
 def test_quiet_says_nothing(vsa, two_groups, write):
@@ -133,7 +140,7 @@ def test_labels_from_another_table(vsa, two_groups, write):
     )
     assert result.code == 0, result.stderr
     assert [row["label"] for row in table(result.stdout)] == two_groups.truth
-    assert "labels: 8 given: a (4), b (4)" in result.stderr
+    assert "labels: 8 given, 2 classes of 4" in result.stderr
     assert re.search(r"note: .*given\.csv has.*: more", result.stderr)
 
 

@@ -264,8 +264,26 @@ def test_many_texts_are_fitted_on_a_sample(monkeypatch: pytest.MonkeyPatch) -> N
         ("c", pa.array([b"a", b"b"]), "bytes"),
     ],
 )  # fmt: skip
+@pytest.mark.usefixtures("values_shown")
 def test_left_out(name: str, column: pa.Array, why: str) -> None:
     assert reason(column, name).startswith(why)
+
+
+@pytest.mark.parametrize(
+    ("column", "why"),
+    [
+        (text("7", "7", "7"), "constant: every cell is the same"),
+        (text("Ash", "ash", "Ash"), "constant: every cell is the same"),
+        (pa.array([5, 5], pa.timestamp("ns")), "constant: every cell is the same"),
+        (text(*(f"k{i:03}" for i in range(24))), "an id: all 24 values differ"),
+        (text(*(str(i) for i in range(1, 25))), "an id: integers without a gap, each once"),
+        (text(*(f"{i * 7919:08x}-4cdf-4fea" for i in range(1, 30))), "an id: hexadecimal codes, 29 different ones in"),
+    ],
+)
+def test_reasons_quote_no_cell_unasked(column: pa.Array, why: str) -> None:
+    said = reason(column, "c")
+    assert said.startswith(why)
+    assert "(" not in said
 
 
 @pytest.mark.parametrize(

@@ -161,6 +161,7 @@ WRONG = {
 }
 
 
+@pytest.mark.usefixtures("values_shown")
 @pytest.mark.parametrize(("cells", "task", "message"), WRONG.values(), ids=WRONG.keys())
 def test_a_label_that_is_no_number_is_quoted(cells: list[str], task, message: str) -> None:
     with pytest.raises(DataError, match=message) as caught:
@@ -169,8 +170,15 @@ def test_a_label_that_is_no_number_is_quoted(cells: list[str], task, message: st
     assert str(caught.value).startswith("column 'y', ")
 
 
+@pytest.mark.parametrize(("cells", "task", "message"), WRONG.values(), ids=WRONG.keys())
+def test_a_label_that_is_no_number_is_not_quoted_unasked(cells: list[str], task, message: str) -> None:
+    with pytest.raises(DataError, match=r"row \d: the label \(VSA_SHOW_VALUES=1 shows it\) is not") as caught:
+        read_target(text(*cells, ""), task=task, name="y")
+    assert not any(cell in str(caught.value).replace("--task", "") for cell in cells if len(cell) > 1)
+
+
 def test_messages_say_where() -> None:
-    with pytest.raises(DataError, match=r"column 'y', line 4: 'x'"):
+    with pytest.raises(DataError, match=r"column 'y', line 4: the label"):
         read_target(text("1", "2", "x"), task="regression", name="y", where=lambda row: f"line {row + 2}")
 
 
@@ -287,7 +295,7 @@ def test_a_regression_needs_a_type_of_numbers(column: pa.Array) -> None:
 
 
 def test_infinite_values_are_refused() -> None:
-    with pytest.raises(DataError, match=r"row 2: 'inf' is not a finite number"):
+    with pytest.raises(DataError, match=r"row 2: the label .* is not a finite number"):
         read_target(pa.array([1.5, float("inf"), 2.5]), task="regression")
 
 

@@ -226,7 +226,7 @@ def test_multibyte_text_with_delimiters_inside_characters():
 def test_a_value_that_the_encoding_lacks_is_refused_before_anything_is_written():
     of = table("a,label\né,\n".encode("latin-1"), encoding="latin-1")
     sink = io.BytesIO()
-    with pytest.raises(DataError, match="'€' cannot be written in the file's encoding"):
+    with pytest.raises(DataError, match="a character of a label cannot be written in the file's encoding"):
         of.write(sink, 1, np.array([0]), pa.array(["€"]))
     assert sink.getvalue() == b""
 

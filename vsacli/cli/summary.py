@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from vsacli.cellvalues import values_shown
 from vsacli.cli.console import Fact
 from vsacli.labeling import LabelReport
 
@@ -41,9 +42,13 @@ def _count(number: int, what: str) -> str:
 
 
 def _per_class(counts: dict[str, int]) -> str:
-    """`: a (3), b (2)`; nothing for numbers, whose only entry has no name."""
+    """`: a (3), b (2)`, or `, 2 classes of 2 to 3`; nothing for numbers, whose only entry has no name."""
     if list(counts) == [""]:
         return ""
+    if not values_shown():
+        low, high = min(counts.values(), default=0), max(counts.values(), default=0)
+        size = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+        return f", {len(counts):,} {'class' if len(counts) == 1 else 'classes'} of {size}"
     return ": " + _some([f"{name} ({count:,})" for name, count in counts.items()], SHOWN_CLASSES)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from vsacli.cellvalues import values_shown
 from vsacli.tables import columnkinds
 from vsacli.tables.distinct import Distinct, distinct_cells
 from vsacli.tables.encoders import (
@@ -135,7 +136,11 @@ def simplified(column: pa.Array) -> pa.Array:
 
 def _refuse_constant(column: pa.Array) -> None:
     if column.null_count == 0 and pc.all(pc.equal(column, column[0])).as_py():
-        raise LeftOut(f"constant: every cell is {column[0].as_py()}")
+        raise _constant(column[0].as_py())
+
+
+def _constant(value: object) -> LeftOut:
+    return LeftOut(f"constant: every cell is {str(value)[:40] if values_shown() else 'the same'}")
 
 
 def _fit_numbers(name: str, x: np.ndarray, style: NumberStyle, source: pa.Array | None = None) -> Fitted:
@@ -145,7 +150,7 @@ def _fit_numbers(name: str, x: np.ndarray, style: NumberStyle, source: pa.Array 
         raise LeftOut("empty: no cell holds a value")
     if bool(np.all(observed == observed[0])):
         if len(observed) == len(x):
-            raise LeftOut(f"constant: every cell is {str(observed[0] if source is None else source[0].as_py())[:40]}")
+            raise _constant(observed[0] if source is None else source[0].as_py())
         if observed[0] == 1 and len(observed) > 1:
             return FlagEncoder(), (~np.isnan(x)).astype(np.float32)[:, None]
     encoder = NumberEncoder(style, RobustScale.fit(x))
@@ -206,7 +211,7 @@ def _fit_categories(name: str, cells: Distinct, decimal: str, seed: int) -> Fitt
     truth = columnkinds.boolean_numbers(united.values)
     if len(united.values) == 1 or (truth is not None and len(np.unique(truth)) == 1):
         if cells.n_observed == len(cells.codes):
-            raise LeftOut(f"constant: every cell is {cells.values[0].as_py()[:40]}")
+            raise _constant(cells.values[0].as_py())
         return FlagEncoder(), (cells.codes >= 0).astype(np.float32)[:, None]
     if pc.any(pc.match_substring_regex(cells.values, "[0-9]")).as_py():
         from vsacli.tables.dates import ClockEncoder, DateEncoder

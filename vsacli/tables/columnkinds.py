@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from vsacli.cellvalues import values_shown
 from vsacli.tables.distinct import Distinct
 
 TRUE_WORDS = frozenset({"true", "t", "yes", "y", "on", "1"})
@@ -69,7 +70,8 @@ def id_reason_of_numbers(name: str, x: np.ndarray) -> str | None:
         return None
     n_distinct = len(np.unique(x))
     if sequence and n_distinct == n:
-        return f"an id: the integers {low:.0f} to {high:.0f}, each once"
+        which = f"the integers {low:.0f} to {high:.0f}" if values_shown() else "integers without a gap"
+        return f"an id: {which}, each once"
     if says_id(name) and n_distinct >= NEARLY_ALL * n:
         return f"an id: integers that differ in {n_distinct} of {n} rows"
     return None
@@ -100,14 +102,14 @@ def id_reason_of_text(name: str, cells: Distinct, examples: list[str]) -> str | 
     if k < 3 or 2 * k <= n:
         return None
     shown = ", ".join(examples)
-    shown = shown if len(shown) <= 40 else shown[:39] + "…"
+    shown = f" ({shown if len(shown) <= 40 else shown[:39] + '…'}, …)" if values_shown() else ""
     if n >= MIN_SEQUENCE and is_hexadecimal(cells.values):
-        return f"an id: hexadecimal codes, {k} different ones in {n} rows ({shown}, …)"
+        return f"an id: hexadecimal codes, {k} different ones in {n} rows{shown}"
     free_text = is_free_text(cells)
     if k == n and not free_text:
-        return f"an id: all {n} values differ ({shown}, …)"
+        return f"an id: all {n} values differ{shown}"
     if k >= NEARLY_ALL * n and n >= MIN_SEQUENCE and (says_id(name) or not free_text):
-        return f"an id: {k} different values in {n} rows ({shown}, …)"
+        return f"an id: {k} different values in {n} rows{shown}"
     return None
 
 

@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from vsacli.cellvalues import values_shown
 from vsacli.errors import DataError, InputError, UsageError
 from vsacli.tables.parquetchunks import (
     TargetWriter,
@@ -87,8 +88,9 @@ class ParquetTable:
         try:
             column.validate(full=True)
         except pa.ArrowInvalid as error:
+            why = f" ({_first_line(error)})" if values_shown() else ""
             raise DataError(
-                f"{self.name}: column {self.columns[j]!r} holds what its type does not allow ({_first_line(error)}); "
+                f"{self.name}: column {self.columns[j]!r} holds what its type {column.type} does not allow{why}; "
                 f"if it is no text in UTF-8, store it as binary"
             ) from None
         return column

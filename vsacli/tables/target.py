@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from vsacli.cellvalues import VARIABLE, values_shown
 from vsacli.errors import DataError
 from vsacli.tables.missing import missing_labels, normalize
 from vsacli.tables.spelling import NumberStyle, is_infinite, read_numbers
@@ -324,20 +325,24 @@ def _no_number(
     where: Callable[[int], str] | None,
     mixed: str | None,
 ) -> DataError:
-    """The error for labels that are no finite numbers: quotes the first, says where it is and what to do."""
+    """The error for labels that are no finite numbers: says where the first is, what it is if asked, what to do."""
     wrong = [i for i, value in zip(given, numeric.values, strict=True) if not np.isfinite(value)]
     i = min(wrong, key=lambda i: found.first[i])
     row = int(found.first[i])
     place = where(row) if where else f"row {row + 1}"
     cell, count = found.names[i], int(sum(found.counts[j] for j in wrong))
     total = int((~missing).sum())
-    like = f" like {numeric.example!r}" if numeric.example else ""
-    problem = f"column {name!r}, {place}: {cell!r} is not a finite number{like}"
+    shown, named = f"the label ({VARIABLE}=1 shows it)", "name it with --na"
+    like = ""
+    if values_shown():
+        shown, named = repr(cell), f"use --na {cell.strip()!r}"
+        like = f" like {numeric.example!r}" if numeric.example else ""
+    problem = f"column {name!r}, {place}: {shown} is not a finite number{like}"
     if count > 1:
         problem += f" ({count} of {total} labels are not)"
     if not numeric.possible:
         return DataError(f"{problem}; regression needs numbers: use --task classification")
-    what = f"correct it, use --na {cell.strip()!r} to have it filled"
+    what = f"correct it, {named} to have it filled"
     if mixed is None:
         return DataError(f"{problem}; {what}, or use --task classification")
     return DataError(f"{problem}, but the others are; {what}, or use --task classification")

@@ -22,6 +22,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from vsacli.cellvalues import values_shown
+
 _MOST_CODE_DIGITS = 15  # longer whole numbers are beyond what a double holds: ids, not quantities
 
 
@@ -70,7 +72,8 @@ def judge(values: ArrayLike, counts: ArrayLike, *, codes: bool = False) -> Verdi
         return Verdict("classification", f"{n_kinds} distinct whole numbers, {n / n_kinds:.3g} labels each on average")
     numbered = k <= 20 and number[0] in (0, 1) and number[-1] - number[0] == k - 1
     if numbered or number.tolist() == [-1, 1]:
-        return Verdict("classification", f"whole numbers from {number[0]:.0f} to {number[-1]:.0f}")
+        which = f"from {number[0]:.0f} to {number[-1]:.0f}" if values_shown() else f"without a gap, {k} of them"
+        return Verdict("classification", f"whole numbers {which}" if numbered else "the two numbers -1 and 1")
     return Verdict("regression", f"{k} distinct whole numbers in {n} labels")
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from vsacli.cellvalues import quoted
 from vsacli.errors import DataError, UsageError
 from vsacli.tables import cells, dialect
 from vsacli.tables.encoding import Encoding, line_of, to_utf8
@@ -166,8 +167,8 @@ class TextTable:
             return cells.quoted(values, Dialect(self._added, self._dialect.quoting), always)
         except ValueError as error:
             raise DataError(
-                f"{self.name}: {error.args[0]!r} cannot be written, it has a delimiter or line end and the file "
-                f"quotes no cells"
+                f"{self.name}: {quoted(error.args[0], 'a label')} cannot be written, it has a delimiter or line end "
+                f"and the file quotes no cells"
             ) from None
 
     def _keeps_quotes(self, target: int, rows: NDArray[np.int64]) -> bool:
@@ -260,9 +261,10 @@ class _Output:
         try:
             return encoder.encode(text)
         except UnicodeEncodeError as error:
+            what = quoted(error.object[error.start : error.end], "a character of a label")
             raise DataError(
-                f"{self._name}: {error.object[error.start : error.end]!r} cannot be written in the file's encoding, "
-                f"{self._encoding.codec}; convert the file to UTF-8 first"
+                f"{self._name}: {what} cannot be written in the file's encoding, {self._encoding.codec}; "
+                f"convert the file to UTF-8 first"
             ) from None
 
 
