@@ -96,6 +96,29 @@ def stack(above: pa.Array, below: pa.Array) -> pa.Array:
     return pa.concat_arrays([above, below])
 
 
+def together(pieces: Sequence[pa.Array]) -> pa.Array:
+    """Cells of one column of several tables, one below the other; categories stay categories.
+
+    A piece without any value may be of the type null.
+    """
+    kind = next((piece.type for piece in pieces if not pa.types.is_null(piece.type)), pa.null())
+    cells = pa.concat_arrays([like(piece, _value_type(kind)) for piece in pieces])
+    return cells.dictionary_encode() if pa.types.is_dictionary(kind) else cells
+
+
+def like(cells: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Cells of a column in the type that other cells of it have after `stack` or `together`."""
+    wanted = _value_type(kind)
+    cells = _plain(cells)
+    if cells.type == wanted:
+        return cells
+    return as_text(cells) if _is_text(wanted) and not pa.types.is_null(cells.type) else cells.cast(wanted, safe=False)
+
+
+def _value_type(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
 def as_text(cells: pa.Array) -> pa.Array:
     """The cells as a text table holds them: strings, "" where there is none."""
     try:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from vsacli.checkpoints import Checkpoint
     from vsacli.context import LabeledContext
+    from vsacli.tables.attributes import AttributeEncoder
     from vsacli.tables.table import ExtraColumn, Table
     from vsacli.tables.target import Target
 
@@ -118,27 +119,27 @@ def label_table(
     DataError
         No label, no row, or no column to learn from.
     """
-    context, column, target = _read_target(table, labeled, options)
-    report = _describe(table, options, context, target)
+    context, column, target = find_target(table, labeled, options)
+    report = describe(table, options, context, target)
     classes = target.classes if target.kind == "classification" else []
     answers = Answers()
     if not target.missing.any():
         report.notes.append("no label is missing: nothing to fill")
-        answers = _certain(0, len(classes))
+        answers = certain(0, len(classes))
     elif len(classes) == 1:
         one = quoted(classes[0], "that one")
         report.notes.append(f"all given labels are of one class, so every missing label becomes {one}")
-        answers = _certain(report.missing, 1)
+        answers = certain(report.missing, 1)
     else:
         from vsacli.checkpoints import load_checkpoint
 
         checkpoint = load_checkpoint(options.checkpoint, kind=target.kind)  # first: it may not be there
-        x = _attributes(table, context, column, options, report, progress)
+        x = encode_attributes(table, context, column, options, report, progress).x
         answers = _ask_network(checkpoint, x, target, options, report, progress)
-    return _spell(table, column, target, answers, options, report, n_context=context.n_rows if context else 0)
+    return spell(table, column, target, answers, options, report, n_context=context.n_rows if context else 0)
 
 
-def _read_target(
+def find_target(
     table: Table, labeled: Table | None, options: LabelOptions
 ) -> tuple[LabeledContext | None, int | None, Target]:
     """The labels of the rows of `labeled`, if given, then of `table`; and the target's place in `table`."""
@@ -167,7 +168,7 @@ def _read_target(
     return context, column, read(context.stacked_target(source_column, column), table, context.n_rows)
 
 
-def _describe(table: Table, options: LabelOptions, context: LabeledContext | None, target: Target) -> LabelReport:
+def describe(table: Table, options: LabelOptions, context: LabeledContext | None, target: Target) -> LabelReport:
     """What is known before anything is predicted; refuses options that do not fit the kind of target."""
     classification = target.kind == "classification"
     if not classification:
@@ -196,15 +197,24 @@ def _describe(table: Table, options: LabelOptions, context: LabeledContext | Non
     return report
 
 
-def _attributes(
+@dataclass
+class Encoded:
+    """A table as attributes: `x` (n, M), those of the context first; and what was encoded, with its type then."""
+
+    x: np.ndarray
+    encoder: AttributeEncoder
+    columns: list[tuple[int, pa.DataType]]
+
+
+def encode_attributes(
     table: Table,
     context: LabeledContext | None,
     column: int | None,
     options: LabelOptions,
     report: LabelReport,
     progress: ProgressCallback,
-) -> np.ndarray:
-    """The attributes x float32 (n, M) of all rows, NaN where not observed; those of the context come first."""
+) -> Encoded:
+    """The attributes x float32 (n, M) of all rows, NaN where not observed; completes the report."""
     from vsacli.tables.attributes import AttributeEncoder
 
     excluded = {j for name in options.exclude for j in _named(table, name)}
@@ -213,11 +223,15 @@ def _attributes(
     skip = excluded | {column}
     report.left_out += [(table.columns[j], "--exclude") for j in sorted(excluded)]
 
+    read: list[tuple[int, pa.DataType]] = []
+
     def columns() -> Iterator[tuple[str, pa.Array]]:
         for j in context.matched() if context else range(len(table.columns)):
             if j not in skip:
                 progress("reading columns", j, len(table.columns))
-                yield table.columns[j], context.stacked(j) if context else table.column(j)
+                cells = context.stacked(j) if context else table.column(j)
+                read.append((j, cells.type))
+                yield table.columns[j], cells
 
     encoder = AttributeEncoder(seed=options.seed)
     x = encoder.fit_transform(columns(), decimal=table.decimal)
@@ -229,7 +243,7 @@ def _attributes(
             f"{table.name}: no column to learn from beside the target"
             f"{f' ({reasons})' if reasons else ''}; add columns that describe the rows"
         )
-    return x
+    return Encoded(x, encoder, read)
 
 
 def _ask_network(
@@ -260,14 +274,14 @@ def _ask_network(
     return Answers(mean=prediction.mean, std=prediction.std)
 
 
-def _certain(rows: int, classes: int) -> Answers:
+def certain(rows: int, classes: int) -> Answers:
     """Answers that need no network: nothing to fill, or a single class."""
     return Answers(
         proba=np.ones((rows, classes), np.float32), mean=np.zeros(rows, np.float32), std=np.zeros(rows, np.float32)
     )
 
 
-def _spell(
+def spell(
     table: Table,
     column: int | None,
     target: Target,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated
@@ -24,10 +25,26 @@ from vsacli.cli.options import (
     Task,
     TaskChoice,
 )
+from vsacli.cli.parts import (
+    EngineChoice,
+    EngineOption,
+    RayAddress,
+    Workers,
+    choose_engine,
+    refuse_options_of_folders,
+)
 from vsacli.errors import UsageError
 
 if TYPE_CHECKING:
     from vsacli.tables.table import Table
+
+EPILOG = """\b
+Examples:
+  vsa label data.csv -t class > labeled.csv
+  vsa label data.csv -t class --confidence --min-confidence 0.8 -o labeled.csv
+  vsa label new.parquet -t price --labeled old.parquet -o new.parquet
+  gzip -dc data.csv.gz | vsa label - -t class --json summary.json | gzip > labeled.csv.gz
+"""
 
 
 def label(
@@ -36,7 +53,8 @@ def label(
         typer.Argument(
             metavar="FILE",
             show_default=False,
-            help="Table to label: CSV, TSV or other delimited text (gzip, too) or Parquet; `-` reads standard input.",
+            help="Table to label: CSV, TSV or other delimited text (gzip, too) or Parquet; `-` reads standard input. "
+            "Or a folder of Parquet parts of one table; then --output is a folder, too.",
         ),
     ],
     target: Target,
@@ -70,12 +88,23 @@ def label(
     min_confidence: Annotated[
         float | None, typer.Option(metavar="P", min=0, max=1, help="Leave cells empty that are less certain.")
     ] = None,
+    json: Annotated[
+        str | None,
+        typer.Option(
+            "--json",
+            metavar="PATH",
+            help="Write what was read, decided and filled as JSON; `-` is standard output, with --output.",
+        ),
+    ] = None,
+    workers: Workers = None,
+    engine: EngineOption = EngineChoice.local,
+    ray_address: RayAddress = None,
     quiet: Quiet = False,
 ) -> None:
     """Fill in the missing labels of a table.
 
     The column --target is mostly empty and has a few labels; the same table comes back with every missing
-    label filled in, and nothing else changed.
+    label filled in, and nothing else changed. It goes to standard output, a summary to standard error.
     """
     if min_confidence is not None and min_confidence != min_confidence:
         raise UsageError("--min-confidence is not a number; give one from 0 to 1")
@@ -100,18 +129,54 @@ def label(
         min_confidence=min_confidence,
     )
     inputs = [path for path in (file, labeled) if path is not None]
-    check_output(output, inputs=inputs)  # before the work, not after it
+    folder = os.path.isdir(file)
+    if not folder:
+        refuse_options_of_folders(file, engine, workers)
+        check_output(output, inputs=inputs)  # before the work, not after it
+    _check_json(json, output, inputs)
     with progress_shown(quiet) as progress:
-        table = read_table(file, delimiter=delimiter, encoding=encoding)
-        _check_format(table, output)
-        source = read_table(labeled, delimiter=delimiter, encoding=encoding) if labeled is not None else None
-        labels = label_table(table, options, labeled=source, progress=progress)
-        with open_output(output, inputs=inputs) as sink:
-            table.write(sink, labels.column, labels.rows, labels.values, labels.extra)
+        if folder:
+            from vsacli.parts.run import label_folder
+
+            how = choose_engine(engine, workers, ray_address)
+            source = read_table(labeled, delimiter=delimiter, encoding=encoding) if labeled is not None else None
+            report = label_folder(
+                file, output, options, labeled=source, labeled_path=labeled, engine=how, progress=progress
+            )
+        else:
+            table = read_table(file, delimiter=delimiter, encoding=encoding)
+            _check_format(table, output)
+            source = read_table(labeled, delimiter=delimiter, encoding=encoding) if labeled is not None else None
+            labels = label_table(table, options, labeled=source, progress=progress)
+            with open_output(output, inputs=inputs) as sink:
+                table.write(sink, labels.column, labels.rows, labels.values, labels.extra)
+            report = labels.report
+    if json is not None:
+        from vsacli.cli.summary import record_of
+
+        record = record_of(report, seed=seed, output=output)
+        with open_output(json) as sink:
+            sink.write(record)
     if not quiet:
         from vsacli.cli.summary import facts_of
 
-        show_facts("vsa", facts_of(labels.report))
+        show_facts("vsa", facts_of(report))
+
+
+def _check_json(json: str | None, output: str | None, inputs: list[str]) -> None:
+    """Refuse a place for the summary where it would be mixed with the table, or replace a file of this run."""
+    from vsacli.tables.output import check_output
+
+    if json is None:
+        return
+    if json == "-" and output in (None, "-"):
+        raise UsageError("--json - and the table would both go to standard output; give --output FILE, or --json FILE")
+    check_output(json)
+    for other in [*inputs, *([output] if output is not None else [])]:
+        if json != "-" and (
+            json == other or (os.path.isfile(json) and os.path.exists(other) and os.path.samefile(json, other))
+        ):
+            raise UsageError(f"--json {json} would replace {other}, which this run reads or writes; name another file")
 
 
 def _check_format(table: Table, output: str | None) -> None:

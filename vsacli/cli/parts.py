@@ -1,0 +1,63 @@
+"""What `vsa label` does with a folder of Parquet parts: its options, and the choice of who works on the parts."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from vsacli.errors import UsageError
+
+if TYPE_CHECKING:
+    from vsacli.parts.engines import Engine
+
+
+class EngineChoice(StrEnum):
+    local = "local"
+    ray = "ray"
+
+
+Workers = Annotated[
+    int | None,
+    typer.Option("--workers", metavar="N", min=1, help="Of a folder: parts labeled at a time, one process each."),
+]
+EngineOption = Annotated[
+    EngineChoice,
+    typer.Option(
+        "--engine", metavar="NAME", help="Of a folder: local, or ray (pip install 'vsacli[ray]') for a cluster."
+    ),
+]
+RayAddress = Annotated[
+    str | None,
+    typer.Option(
+        "--ray-address",
+        metavar="ADDRESS",
+        envvar="RAY_ADDRESS",
+        help="The cluster of --engine ray: HOST:PORT, ray://HOST:PORT or auto. Default: a Ray started here.",
+    ),
+]
+
+
+def choose_engine(engine: EngineChoice, workers: int | None, ray_address: str | None) -> Engine:
+    """Who works on the parts.
+
+    Raises
+    ------
+    UsageError
+        Ray is asked for and not installed.
+    """
+    if engine is EngineChoice.ray:
+        from vsacli.parts.rayengine import on_ray
+
+        return on_ray(ray_address, workers)
+    from vsacli.parts.engines import here, in_processes
+
+    return here if workers is None or workers == 1 else in_processes(workers)
+
+
+def refuse_options_of_folders(file: str, engine: EngineChoice, workers: int | None) -> None:
+    """Raise UsageError for options that a single table has no use for."""
+    name = "--engine" if engine is not EngineChoice.local else "--workers" if workers is not None else None
+    if name:
+        raise UsageError(f"{name} is for a folder of Parquet parts, and {file} is not a folder; leave it out")

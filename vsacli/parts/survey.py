@@ -1,0 +1,92 @@
+"""The target column of all parts in one pass: the cells with a label, and how many are blank."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from vsacli.parts.folder import Part
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass
+class Survey:
+    """What the target column holds. Blank cells (null, empty, white space) are counted; all others are kept.
+
+    Attributes
+    ----------
+    cells : pa.Array, length k or k + 1
+        In the order of the parts and rows; a null at the end stands for the blank cells, if there are any.
+    places : ndarray of int64, shape (k,)
+        Row of each kept cell, counted over all parts.
+    blanks : int
+    first_rows : ndarray of int64, shape (parts + 1,)
+        Row of the table at which each part begins.
+    """
+
+    cells: pa.Array
+    places: np.ndarray
+    blanks: int
+    first_rows: np.ndarray
+    parts: Sequence[Part] = field(default_factory=list)
+
+    def where(self, cell: int) -> str:
+        """The place of a kept cell, for messages."""
+        place = int(self.places[cell]) if cell < len(self.places) else 0
+        p = int(np.searchsorted(self.first_rows, place, side="right")) - 1
+        return f"row {place - int(self.first_rows[p]) + 1} of {self.parts[p].path}"
+
+
+def first_rows(parts: Sequence[Part]) -> np.ndarray:
+    """Row of the whole table at which each part begins, and the number of rows, int64 (parts + 1,)."""
+    return np.concatenate([[0], np.cumsum([part.n_rows for part in parts], dtype=np.int64)])
+
+
+def survey_target(parts: Sequence[Part], column: int, name: str) -> Survey:
+    """Read one column of every part, a part at a time.
+
+    Raises
+    ------
+    DataError
+        A column that cannot hold labels, or damaged data; names the part.
+    """
+    import pyarrow as pa
+
+    from vsacli.tables.valuetypes import plain
+
+    starts = first_rows(parts)
+    kept: list[pa.Array] = []
+    places: list[np.ndarray] = []
+    blanks = 0
+    kind: pa.DataType = pa.null()
+    categorical = False
+    for part, start in zip(parts, starts[:-1], strict=True):
+        cells, kind, categorical = plain(part.open().column(column), name)
+        rows = np.flatnonzero(~blank(cells))
+        blanks += len(cells) - len(rows)
+        kept.append(cells.take(pa.array(rows)))
+        places.append(rows + start)
+    working = kept[0].type
+    if blanks:
+        kept.append(pa.nulls(1, working))
+    cells = pa.concat_arrays(kept).cast(kind)
+    if categorical:
+        cells = cells.dictionary_encode()
+    return Survey(cells, np.concatenate(places), blanks, starts, parts)
+
+
+def blank(cells: pa.Array) -> np.ndarray:
+    """Which cells, as `valuetypes.plain` gives them, hold nothing: null, or (text) white space alone; bool (n,)."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    from vsacli.tables.distinct import trimmed
+
+    if pa.types.is_large_string(cells.type):
+        cells = pc.if_else(pc.equal(trimmed(cells), ""), pa.scalar(None, cells.type), cells)
+    return pc.is_null(cells).to_numpy(zero_copy_only=False)
