@@ -16,7 +16,7 @@ from vsacli.errors import CheckpointError, OutputError, UsageError
 from vsacli.tasks.episode import TaskKind
 
 if TYPE_CHECKING:
-    from vsacli.nn.model import VSAModel
+    from vsacli.nn.network import Network
 
 FORMAT = 1
 CONFIG_FILE = "config.json"
@@ -33,8 +33,8 @@ class Checkpoint:
 
     Attributes
     ----------
-    model : VSAModel
-        In evaluation mode, on the CPU, in float32.
+    model : Network
+        Of the method that its config names; in evaluation mode, on the CPU, in float32.
     meta : dict
         What training recorded: data, command, figures, calibration.
     name : str
@@ -43,7 +43,7 @@ class Checkpoint:
         Where it was read from.
     """
 
-    model: VSAModel
+    model: Network[Any]
     meta: dict[str, Any] = field(default_factory=dict)
     name: str = ""
     path: Path | None = None
@@ -88,9 +88,8 @@ def load_checkpoint(ref: str | os.PathLike[str] | None = None, *, kind: TaskKind
     CheckpointError
         If there is none, it is damaged, of another version, or serves the other kind of tasks.
     """
-    bundled = bundled_checkpoints()
     if ref is None:
-        name = kind or "classification"
+        name, bundled = kind or "classification", bundled_checkpoints()
         if name not in bundled:
             raise CheckpointError(
                 f"no bundled {name} checkpoint in this installation; give one with --checkpoint FOLDER or ORG/NAME"
@@ -98,7 +97,7 @@ def load_checkpoint(ref: str | os.PathLike[str] | None = None, *, kind: TaskKind
         folder = bundled[name]
     else:
         name = os.fspath(ref)
-        folder = _find(name, bundled)
+        folder = find_folder(name)
     checkpoint = read_folder(folder, name)
     if kind is not None and checkpoint.kind != kind:
         raise CheckpointError(
@@ -108,8 +107,34 @@ def load_checkpoint(ref: str | os.PathLike[str] | None = None, *, kind: TaskKind
     return checkpoint
 
 
-def _find(name: str, bundled: dict[str, Path]) -> Path:
-    """The folder that a name means: one on disk, then a bundled checkpoint, then one of the Hub's cache."""
+def method_of(ref: str) -> str:
+    """The method of a checkpoint, told from its config.json alone.
+
+    Raises
+    ------
+    CheckpointError
+        If there is no such checkpoint, or its method is not known here.
+    """
+    from vsacli.methods.registry import network_info
+
+    model_config, _ = read_config(find_folder(ref), ref)
+    method = model_config.get("method", "vsa")
+    try:
+        network_info(method)
+    except CheckpointError as e:
+        raise CheckpointError(f"checkpoint {ref}: {e}") from e
+    return method
+
+
+def find_folder(name: str) -> Path:
+    """The folder that a name means: one on disk, then a bundled checkpoint, then one of the Hub's cache.
+
+    Raises
+    ------
+    CheckpointError
+        If there is none.
+    """
+    bundled = bundled_checkpoints()
     if not name.strip():
         raise CheckpointError("the checkpoint has an empty name; give a folder, a bundled checkpoint or ORG/NAME")
     folder = Path(name)
@@ -153,8 +178,7 @@ def read_folder(folder: Path, name: str | None = None) -> Checkpoint:
     """
     from safetensors import SafetensorError, safe_open
 
-    from vsacli.nn.config import VSAConfig
-    from vsacli.nn.model import VSAModel
+    from vsacli.methods.registry import build_network, config_from_dict
 
     name = name or str(folder)
     weights_file = folder / WEIGHTS_FILE
@@ -172,7 +196,7 @@ def read_folder(folder: Path, name: str | None = None) -> Checkpoint:
     import torch
 
     try:
-        settings = VSAConfig.from_dict(model_config)
+        settings = config_from_dict(model_config)
     except CheckpointError as e:
         raise CheckpointError(f"checkpoint {name}: {e}") from e
     except (TypeError, ValueError) as e:
@@ -182,10 +206,10 @@ def read_folder(folder: Path, name: str | None = None) -> Checkpoint:
             found = {k: tuple(f.get_slice(k).get_shape()) for k in f.keys()}  # noqa: SIM118
             # A config may name sizes that the file lacks: count before anything is built, and compare
             # shapes before memory is taken.
-            if settings.layers * settings.ff_layers > len(found):
+            if settings.least_tensors > len(found):
                 raise CheckpointError(f"checkpoint {name}: weights and config disagree (too few weights)")
             with torch.device("meta"):
-                model = VSAModel(settings)
+                model = build_network(settings)
             expected = {k: tuple(v.shape) for k, v in model.state_dict().items()}
             wrong = sorted(k for k in expected.keys() | found.keys() if expected.get(k) != found.get(k))
             if wrong:
@@ -238,14 +262,14 @@ def read_config(folder: Path, name: str) -> tuple[dict[str, Any], dict[str, Any]
     return config["model"], config["meta"]
 
 
-def save_checkpoint(folder: Path, model: VSAModel, meta: dict[str, Any], card: str) -> None:
+def save_checkpoint(folder: Path, model: Network[Any], meta: dict[str, Any], card: str) -> None:
     """Write a checkpoint folder: config.json, model.safetensors, README.md.
 
     Parameters
     ----------
     folder : Path
         Made if absent; files in it are replaced.
-    model : VSAModel
+    model : Network
     meta : dict
         JSON values; numbers must be finite. ``calibration`` in it may hold `CALIBRATION`, positive numbers.
     card : str

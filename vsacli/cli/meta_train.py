@@ -45,6 +45,21 @@ class PresetChoice(StrEnum):
     paper = "paper"
 
 
+class MethodChoice(StrEnum):
+    vsa = "vsa"
+    meta_rbf_gp = "meta-rbf-gp"
+    lp = "lp"
+    maml = "maml"
+    proto = "proto"
+    hml = "hml"
+    atthml = "atthml"
+    semiproto = "semiproto"
+    metalp = "metalp"
+    atthmllp = "atthmllp"
+    metagp = "metagp"
+    semimetagp = "semimetagp"
+
+
 class SyntheticChoice(StrEnum):
     prior = "prior"
     circle_spiral = "circle-spiral"
@@ -131,6 +146,13 @@ def meta_train(
     ] = None,
     kind: Annotated[
         KindChoice | None, typer.Option(metavar="KIND", help="classification (default) or regression.")
+    ] = None,
+    method: Annotated[
+        MethodChoice | None,
+        typer.Option(
+            metavar="NAME",
+            help=f"What to train: vsa (default), or a method to compare it with: {', '.join(list(MethodChoice)[1:])}.",
+        ),
     ] = None,
     preset: Annotated[
         PresetChoice | None,
@@ -285,7 +307,7 @@ def meta_train(
     where = choose_device(device.value)
     if resume:
         fixed = {k: v for k, v in training.items() if k not in MAY_CHANGE} | drawn
-        given = [data, openml_suite, synthetic, weight, target, kind, preset, model, ablation]
+        given = [data, openml_suite, synthetic, weight, target, kind, method, preset, model, ablation]
         if fixed or any(g is not None for g in given):
             raise UsageError(
                 "a resumed run keeps its sources, network and recipe; with --resume give only --output, --steps, "
@@ -309,6 +331,7 @@ def meta_train(
         config = make_config(
             "regression" if regression else "classification",
             name,
+            method=(method or MethodChoice.vsa).value,
             model=model or [],
             ablations=[a.value for a in ablation or []],
             episodes=drawn,

@@ -1,9 +1,9 @@
-"""What a VSA network is made of: a dataclass that is saved with the weights."""
+"""What a network is made of: a dataclass that is saved with the weights."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from vsacli.errors import CheckpointError
 
@@ -11,13 +11,75 @@ Residual = Literal["paper", "prenorm", "none"]
 
 
 @dataclass(frozen=True)
-class VSAConfig:
+class NetworkConfig:
+    """What the configs of all networks have in common; :mod:`vsacli.methods.registry` lists them."""
+
+    method: ClassVar[str] = "vsa"  # which network it configures
+
+    kind: Literal["classification", "regression"] = "classification"
+
+    @property
+    def training_floats(self) -> int:
+        """About how many numbers training keeps for one cell (a row of one slot), over all layers."""
+        raise NotImplementedError
+
+    @property
+    def pass_floats(self) -> int:
+        """About how many numbers of a cell an answer needs at once."""
+        raise NotImplementedError
+
+    @property
+    def least_tensors(self) -> int:
+        """Tensors that the weights have at the least, told from the config alone."""
+        raise NotImplementedError
+
+    def describe(self) -> str:
+        """The network in a few words, for its card."""
+        raise NotImplementedError
+
+    def check_sizes(self, *names: str) -> None:
+        """Refuse sizes that no network of this kind has.
+
+        Raises
+        ------
+        CheckpointError
+        """
+        for name in names:
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= 4096:
+                raise CheckpointError(f"{name} = {value!r} in the model config is not a whole number from 1 to 4096")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; ``method`` among them, but for the VSA network, which came first."""
+        named = {} if self.method == "vsa" else {"method": self.method}
+        return {**named, **asdict(self)}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Self:
+        """The config that :meth:`to_dict` wrote.
+
+        Raises
+        ------
+        CheckpointError
+            For a field this version does not know (the checkpoint is newer) or a bad value.
+        """
+        known = {f.name for f in fields(cls)}
+        values = {k: v for k, v in values.items() if k != "method"}
+        unknown = sorted(set(values) - known)
+        if unknown:
+            raise CheckpointError(
+                f"the model config has fields that this version does not know ({', '.join(unknown)}); update vsacli"
+            )
+        return cls(**values)
+
+
+@dataclass(frozen=True)
+class VSAConfig(NetworkConfig):
     """Hyperparameters of :class:`vsacli.nn.model.VSAModel`.
 
     The defaults are the ``default`` preset; :func:`preset` gives the others.
     """
 
-    kind: Literal["classification", "regression"] = "classification"
     layers: int = 5  # pairs of blocks: along examples, then along attributes and labels
     width: int = 64  # H, third mode between blocks
     heads: int = 4  # R
@@ -43,34 +105,34 @@ class VSAConfig:
             raise CheckpointError(f"head {self.head!r} does not serve {self.kind}; use one of {heads[self.kind]}")
         if self.residual not in ("paper", "prenorm", "none"):
             raise CheckpointError(f"unknown residual {self.residual!r} in the model config")
-        sizes = ("layers", "width", "heads", "head_width", "ff_width", "ff_layers", "channels")
-        for name in sizes:
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= 4096:
-                raise CheckpointError(f"{name} = {value!r} in the model config is not a whole number from 1 to 4096")
+        self.check_sizes("layers", "width", "heads", "head_width", "ff_width", "ff_layers", "channels")
         if not (self.example_attention or self.attribute_attention):
             raise CheckpointError("a model without example and attribute attention has no blocks")
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return asdict(self)
+    @property
+    def training_floats(self) -> int:
+        """Two blocks a layer, each with projections, scores and the feed-forward network."""
+        block = 8 * self.width + 6 * self.heads * self.head_width + 3 * self.ff_width * (self.ff_layers - 1)
+        return 2 * self.layers * block
 
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> VSAConfig:
-        """The config that :meth:`to_dict` wrote.
+    @property
+    def pass_floats(self) -> int:
+        """The largest moment of a block holds about ten tensors of (N, S, H), attention included."""
+        return 10 * max(self.width, self.heads * self.head_width)
 
-        Raises
-        ------
-        CheckpointError
-            For a field this version does not know (the checkpoint is newer) or a bad value.
-        """
-        known = {f.name for f in fields(cls)}
-        unknown = sorted(set(values) - known)
-        if unknown:
-            raise CheckpointError(
-                f"the model config has fields that this version does not know ({', '.join(unknown)}); update vsacli"
-            )
-        return cls(**values)
+    @property
+    def least_tensors(self) -> int:
+        """A weight for each linear map of each block."""
+        return self.layers * self.ff_layers
+
+    def describe(self) -> str:
+        """Layers, widths and head."""
+        axes = (("examples", self.example_attention), ("attributes and labels", self.attribute_attention))
+        blocks = " and ".join(name for name, on in axes if on)
+        return (
+            f"{self.layers} layers of attention along {blocks}, width {self.width}, {self.heads} heads of"
+            f" {self.head_width}, {self.residual} residuals, {self.head} head"
+        )
 
 
 def preset(name: str, kind: Literal["classification", "regression"] = "classification", **changes: Any) -> VSAConfig:

@@ -2,22 +2,42 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import torch
 from torch import Tensor
 
 from vsacli.nn.batch import TaskBatch
-from vsacli.nn.config import VSAConfig
 
 # A z-score far out says "far out" and no more: one wild cell must not drown the other rows.
 SOFT_LIMIT = 5.0
 
 
-def input_width(config: VSAConfig) -> int:
+class InputConfig(Protocol):
+    """What of a network's config decides its input."""
+
+    @property
+    def standardize(self) -> bool:
+        """Z-scores and ranks of each attribute over the rows of the task."""
+        ...
+
+    @property
+    def observed_indicator(self) -> bool:
+        """Whether the second slice says what is observed."""
+        ...
+
+    @property
+    def kind_indicator(self) -> bool:
+        """Whether the third and fourth slices tell attributes from labels."""
+        ...
+
+
+def input_width(config: InputConfig) -> int:
     """D_3 of the input tensor: the paper's four slices, and the rank where values are standardized."""
     return 5 if config.standardize else 4
 
 
-def input_tensor(batch: TaskBatch, config: VSAConfig) -> Tensor:
+def input_tensor(batch: TaskBatch, config: InputConfig) -> Tensor:
     """Build Z^(1): value, observed?, is an attribute, is a label (and, standardized, the rank).
 
     Where the paper imputes, a missing value is *not observed*: its value and its indicator are 0,
@@ -27,15 +47,13 @@ def input_tensor(batch: TaskBatch, config: VSAConfig) -> Tensor:
     ----------
     batch : TaskBatch
         Tasks.
-    config : VSAConfig
-        ``standardize``, ``observed_indicator`` and ``kind_indicator`` are read.
+    config : InputConfig
 
     Returns
     -------
     Tensor, shape (B, N, M + C, 4 or 5)
     """
-    seen = batch.observed & batch.row_mask.unsqueeze(-1) & batch.attr_mask.unsqueeze(1)  # (B, N, M)
-    x = torch.where(seen, batch.x, torch.zeros_like(batch.x))
+    x, seen = observed_values(batch)
     labels = batch.one_hot()  # (B, L, C)
     b, n, m = x.shape
     c = labels.shape[-1]
@@ -57,6 +75,12 @@ def input_tensor(batch: TaskBatch, config: VSAConfig) -> Tensor:
         z[:, :, :m, 2] = 1
         z[:, :, m:, 3] = 1
     return z
+
+
+def observed_values(batch: TaskBatch) -> tuple[Tensor, Tensor]:
+    """Attribute values, 0 where missing or padding, and where they are neither; both (B, N, M)."""
+    seen = batch.observed & batch.row_mask.unsqueeze(-1) & batch.attr_mask.unsqueeze(1)
+    return torch.where(seen, batch.x, torch.zeros_like(batch.x)), seen
 
 
 def standardized(x: Tensor, seen: Tensor) -> Tensor:

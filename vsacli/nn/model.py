@@ -7,39 +7,31 @@ Sections 3.3-3.6 of the paper. Nothing depends on the number of rows, attributes
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import torch
 from torch import Tensor, nn
 
+from vsacli.nn.answers import (
+    ClassOutput,
+    Head,
+    RegressionOutput,
+    class_logits,
+    class_output,
+    gp_moments,
+    scale_targets,
+)
 from vsacli.nn.batch import TaskBatch
 from vsacli.nn.block import Block, feed_forward
 from vsacli.nn.config import VSAConfig
 from vsacli.nn.heads import GPHead, LabelPropagationHead, PrototypeHead
 from vsacli.nn.inputs import input_tensor, input_width
+from vsacli.nn.network import Network
 
 
-@dataclass
-class ClassOutput:
-    """``log_probs`` (B, U, C): log class probabilities, very negative for classes that are padding."""
-
-    log_probs: Tensor
-
-
-@dataclass
-class RegressionOutput:
-    """``mean`` and ``var`` (B, U, T) of a new observation, in the units of the targets given."""
-
-    mean: Tensor
-    var: Tensor
-
-
-class VSAModel(nn.Module):
+class VSAModel(Network[VSAConfig]):
     """The network of a :class:`VSAConfig`; its weights serve tasks of any size."""
 
     def __init__(self, config: VSAConfig) -> None:
-        super().__init__()
-        self.config = config
+        super().__init__(config)
         prenorm = config.residual == "prenorm"
         d3 = input_width(config)
         if prenorm:
@@ -61,7 +53,7 @@ class VSAModel(nn.Module):
         self.norm_out = nn.LayerNorm(d3) if prenorm and config.layer_norm else nn.Identity()
         self.to_channels = nn.Linear(d3, config.channels) if prenorm else nn.Identity()
 
-        self.head: PrototypeHead | LabelPropagationHead | GPHead
+        self.head: Head
         head = {"prototype": PrototypeHead, "label_propagation": LabelPropagationHead, "gp": GPHead}[config.head]
         self.head = head(learned_scale=config.standardize)
         self.readout: nn.Linear | None = None
@@ -80,38 +72,23 @@ class VSAModel(nn.Module):
     def classify(self, batch: TaskBatch) -> ClassOutput:
         """Class probabilities (section 3.4): head on embeddings, plus readout, masked last."""
         z = self.hidden(batch)
-        labeled, unlabeled = self._split(batch, self._embeddings(batch, z))
-        one_hot = batch.one_hot().to(labeled.dtype)
-        m = batch.attr_mask.sum(1)
-        with torch.autocast(labeled.device.type, enabled=False):  # it would take distances to bfloat16 after all
-            if isinstance(self.head, LabelPropagationHead):
-                logits = self.head(labeled, unlabeled, one_hot, m, batch.row_mask)
-            elif isinstance(self.head, PrototypeHead):
-                logits = self.head(labeled, unlabeled, one_hot, m)
-            else:
-                raise TypeError("a GP head does not classify")
+        logits = class_logits(self.head, batch, self._embeddings(batch, z))
         if self.readout is not None:
             slots = z[:, batch.n_labeled :, batch.x.shape[2] :]  # (B, U, C, H)
             logits = logits + self.readout(slots).squeeze(-1).to(logits.dtype)
-        logits = logits.masked_fill(~batch.class_mask.unsqueeze(1), -1e9)
-        return ClassOutput(logits.log_softmax(-1))
+        return class_output(logits, batch)
 
     def regress(self, batch: TaskBatch) -> RegressionOutput:
         """Mean and variance (section 3.6), computed on targets scaled by the labeled rows."""
-        if not isinstance(self.head, GPHead):
-            raise TypeError("a classification head does not regress")
-        batch, centre, scale = self._scaled_targets(batch)
+        batch, scale = scale_targets(batch, self.config.standardize)
         z = self.hidden(batch)
-        labeled, unlabeled = self._split(batch, self._embeddings(batch, z))
-        y = batch.one_hot().to(labeled.dtype)
-        with torch.autocast(labeled.device.type, enabled=False):
-            mean, var = self.head(labeled, unlabeled, y, batch.attr_mask.sum(1), batch.labeled_mask)
+        mean, var = gp_moments(self.head, batch, self._embeddings(batch, z))
         if self.readout is not None:
             slots = z[:, batch.n_labeled :, batch.x.shape[2] :]  # (B, U, T, H)
             shift, log_ratio = self.readout(slots).to(mean.dtype).unbind(-1)
             mean = mean + shift
             var = var * log_ratio.clamp(-8, 8).exp()
-        return RegressionOutput(mean * scale + centre, var * scale.square())
+        return scale.undo(mean, var)
 
     def hidden(self, batch: TaskBatch) -> Tensor:
         """The representation after the last block, (B, N, M + C, H)."""
@@ -124,7 +101,7 @@ class VSAModel(nn.Module):
     def embed(self, batch: TaskBatch) -> Tensor:
         """Embeddings of all rows, (B, N, M * H^(B)); 0 at attributes that are padding."""
         if self.config.kind == "regression":
-            batch, _, _ = self._scaled_targets(batch)
+            batch, _ = scale_targets(batch, self.config.standardize)
         return self._embeddings(batch, self.hidden(batch))
 
     def _embeddings(self, batch: TaskBatch, z: Tensor) -> Tensor:
@@ -132,21 +109,3 @@ class VSAModel(nn.Module):
         e = self.to_channels(z[:, :, :m]) * batch.attr_mask[:, None, :, None]  # (B, N, M, H^(B))
         # Distances and solves need more digits than bfloat16 has.
         return e.flatten(2).to(torch.promote_types(e.dtype, torch.float32))
-
-    @staticmethod
-    def _split(batch: TaskBatch, e: Tensor) -> tuple[Tensor, Tensor]:
-        return e[:, : batch.n_labeled], e[:, batch.n_labeled :]
-
-    def _scaled_targets(self, batch: TaskBatch) -> tuple[TaskBatch, Tensor, Tensor]:
-        """Targets to zero mean and unit spread over the labeled rows; and what undoes it, (B, 1, T)."""
-        seen = batch.labeled_mask.unsqueeze(-1)  # (B, L, 1)
-        if not self.config.standardize:
-            one = batch.y.new_ones(len(batch.y), 1, batch.y.shape[-1])
-            return batch, torch.zeros_like(one), one
-        count = seen.sum(1, keepdim=True).clamp(min=1)
-        y = torch.where(seen, batch.y, torch.zeros_like(batch.y))
-        centre = y.sum(1, keepdim=True) / count
-        residual = torch.where(seen, y - centre, torch.zeros_like(y))
-        scale = (residual.square().sum(1, keepdim=True) / count).sqrt()
-        scale = torch.where(scale > 1e-12, scale, torch.ones_like(scale))
-        return replace(batch, y=residual / scale), centre, scale

@@ -7,11 +7,13 @@ factor on the standard deviation, so that the central 90% interval covers 90% of
 from __future__ import annotations
 
 from collections import defaultdict
+from typing import Any
 
 import numpy as np
 import torch
 
-from vsacli.nn.model import ClassOutput, VSAModel
+from vsacli.nn.answers import ClassOutput
+from vsacli.nn.network import Network
 from vsacli.tasks.episode import Episode, collate
 from vsacli.training.validate import batches_by_size
 
@@ -20,14 +22,14 @@ NORMAL_QUANTILE = 1.6448536269514722  # of the standard normal, at 0.95: half th
 
 
 @torch.no_grad()
-def calibrate(model: VSAModel, episodes: dict[int, list[Episode]], cells: int = 60_000) -> dict[str, float]:
+def calibrate(model: Network[Any], episodes: dict[int, list[Episode]], cells: int = 60_000) -> dict[str, float]:
     """What to record as ``calibration`` in a checkpoint.
 
     Every family weighs the same, as in validation.
 
     Parameters
     ----------
-    model : VSAModel
+    model : Network
         On the CPU.
     episodes : dict of int to list of Episode
         As :func:`vsacli.training.validate.validation_episodes` gives them.

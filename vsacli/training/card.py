@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from vsacli.methods.registry import network_info
 from vsacli.training.config import TrainConfig
 
 
@@ -19,9 +20,6 @@ def card_text(config: TrainConfig, meta: dict[str, Any]) -> str:
     """
     m = config.model
     figures = "\n".join(f"| {k} | {v} |" for k, v in meta.get("validation", {}).items())
-    blocks = [
-        kind for kind, on in (("examples", m.example_attention), ("attributes and labels", m.attribute_attention)) if on
-    ]
     per_class = " per class" if m.kind == "classification" else ""
     valid = "It was not validated.\n"
     if figures:
@@ -32,13 +30,16 @@ def card_text(config: TrainConfig, meta: dict[str, Any]) -> str:
     fitted = ", ".join(f"{k} {v}" for k, v in meta.get("calibration", {}).items())
     if fitted:
         valid += f"\nConfidence is fitted on the same episodes: {fitted}.\n"
+    title, what = "VSA", "A variable-feature self-attention network (Iwata & Kumagai, arXiv 2311.05088)"
+    if m.method != "vsa":
+        title = network_info(m.method).title
+        what = f"The method {title} that Iwata & Kumagai (arXiv 2311.05088) compare their network with, as a network"
     return (
-        f"# VSA, {m.kind}\n\n"
-        f"A variable-feature self-attention network (Iwata & Kumagai, arXiv 2311.05088) of `vsacli`, meta-trained for"
-        f" {m.kind} with a handful of labeled rows and the unlabeled rows beside them.\n\n"
+        f"# {title}, {m.kind}\n\n"
+        f"{what} of `vsacli`, meta-trained for {m.kind} with a handful of labeled rows and the unlabeled rows beside"
+        " them.\n\n"
         f"    vsa label table.csv --target COLUMN --checkpoint {meta.get('folder', 'THIS_FOLDER')}\n\n"
-        f"- Network: {m.layers} layers of attention along {' and '.join(blocks)}, width {m.width}, {m.heads} heads of"
-        f" {m.head_width}, {m.residual} residuals, {m.head} head\n"
+        f"- Network: {m.describe()}\n"
         f"- Data: {meta.get('data', 'see config.json')}\n"
         f"- Command: `{meta.get('command', 'see config.json')}`\n"
         f"- Training: {meta['steps']} steps, {meta['tasks']} tasks, {meta['seconds']} s"

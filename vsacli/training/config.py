@@ -6,7 +6,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from vsacli.errors import TrainingError, UsageError
-from vsacli.nn.config import VSAConfig
+from vsacli.methods.registry import config_from_dict
+from vsacli.nn.config import NetworkConfig
 from vsacli.tasks.augment import PLAIN, AugmentConfig
 from vsacli.tasks.sampler import EpisodeConfig
 
@@ -18,7 +19,7 @@ Precision = Literal["float32", "tf32", "bfloat16"]
 class TrainConfig:
     """A run. The defaults are the ``default`` recipe; :func:`paper_settings` gives the paper's."""
 
-    model: VSAConfig
+    model: NetworkConfig
     episodes: EpisodeConfig = field(default_factory=EpisodeConfig)
     seed: int = 0
     init: str | None = None  # a checkpoint whose weights training starts from
@@ -57,7 +58,7 @@ class TrainConfig:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return asdict(self)
+        return {**asdict(self), "model": self.model.to_dict()}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> TrainConfig:
@@ -73,7 +74,7 @@ class TrainConfig:
             e = dict(v["episodes"])
             e["augment"] = AugmentConfig(**e["augment"])
             ranges = {k: tuple(x) for k, x in e.items() if isinstance(x, list)}  # JSON has no tuples
-            v["model"] = VSAConfig.from_dict(v["model"])
+            v["model"] = config_from_dict(v["model"])
             v["episodes"] = EpisodeConfig(**{**e, **ranges})
             return cls(**v)
         except (TypeError, KeyError) as error:

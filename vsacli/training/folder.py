@@ -12,7 +12,7 @@ from safetensors import SafetensorError
 
 from vsacli.checkpoints import save_checkpoint
 from vsacli.errors import ResourceError
-from vsacli.nn.model import VSAModel
+from vsacli.nn.network import Network
 
 
 class MetricsLog:
@@ -63,7 +63,7 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
     return records
 
 
-def keep_checkpoint(folder: Path, model: VSAModel, meta: dict[str, Any], card: str) -> None:
+def keep_checkpoint(folder: Path, model: Network[Any], meta: dict[str, Any], card: str) -> None:
     """Write the checkpoint's files into ``folder``, each of them whole or not at all.
 
     Raises

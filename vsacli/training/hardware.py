@@ -6,19 +6,13 @@ from pathlib import Path
 
 import torch
 
-from vsacli.nn.config import VSAConfig
+from vsacli.nn.config import NetworkConfig
 from vsacli.training.config import Precision
 
 SHARE = 0.5  # of the memory that is available when training starts
 
 
-def activation_bytes(config: VSAConfig) -> int:
-    """About how many bytes training keeps for one cell (a row of one slot), over all blocks, in float32."""
-    block = 8 * config.width + 6 * config.heads * config.head_width + 3 * config.ff_width * (config.ff_layers - 1)
-    return 4 * 2 * config.layers * block
-
-
-def cells_that_fit(config: VSAConfig, device: torch.device) -> int | None:
+def cells_that_fit(config: NetworkConfig, device: torch.device) -> int | None:
     """The most cells of a batch on the CPU, a power of two; None where that is not known.
 
     Linux gives out memory that it does not have and kills the process that then uses it, so that
@@ -27,7 +21,7 @@ def cells_that_fit(config: VSAConfig, device: torch.device) -> int | None:
     available = _available() if device.type == "cpu" else None
     if available is None:
         return None
-    cells = int(available * SHARE) // activation_bytes(config)
+    cells = int(available * SHARE) // (4 * config.training_floats)
     return 1 << max(0, cells.bit_length() - 1)
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from typing import Any
 
 from vsacli.checkpoints import load_checkpoint
 from vsacli.errors import UsageError
-from vsacli.nn.model import VSAModel
+from vsacli.nn.network import Network
 
 
-def start_from(model: VSAModel, ref: str) -> None:
+def start_from(model: Network[Any], ref: str) -> None:
     """Give a model the weights of a checkpoint, in place.
 
     A checkpoint for the other kind of tasks serves, too: what embeds a table is alike, and the head
@@ -17,7 +17,7 @@ def start_from(model: VSAModel, ref: str) -> None:
 
     Parameters
     ----------
-    model : VSAModel
+    model : Network
     ref : str
         As :func:`vsacli.checkpoints.load_checkpoint` takes it.
 
@@ -29,10 +29,14 @@ def start_from(model: VSAModel, ref: str) -> None:
         If its network has other sizes.
     """
     other = load_checkpoint(ref).model
+    ours, theirs = model.config.to_dict(), other.config.to_dict()
+    if type(other) is not type(model):
+        methods = f"{other.config.method}, not {model.config.method}"
+        raise UsageError(f"--init {ref}: its network is that of the method {methods}; give one of the same method")
     same_kind = other.config.kind == model.config.kind
-    alike = other.config if same_kind else replace(other.config, kind=model.config.kind, head=model.config.head)
-    if alike != model.config:
-        ours, theirs = model.config.to_dict(), alike.to_dict()
+    if not same_kind:  # what follows from the kind
+        theirs |= {k: ours[k] for k in ("kind", "head") if k in ours}
+    if theirs != ours:
         differing = ", ".join(f"{k}={theirs[k]}" for k in ours if ours[k] != theirs[k])
         raise UsageError(f"--init {ref}: its network differs ({differing}); set the same with --model")
     weights = other.state_dict()

@@ -14,7 +14,7 @@ from torch import nn
 
 from vsacli.checkpoints import load_checkpoint
 from vsacli.errors import ResourceError, TrainingError
-from vsacli.nn.model import VSAModel
+from vsacli.methods.registry import build_network
 from vsacli.tasks.episode import Episode
 from vsacli.tasks.sampler import BatchSampler
 from vsacli.training.batches import OVERHEAD, OVERHEAD_OF_ACCELERATORS, StepBatches, batches_from
@@ -79,7 +79,7 @@ class Trainer:
         self.meta = meta or {}
         self.metrics = MetricsLog(folder / "metrics.jsonl")
         torch.manual_seed(config.seed)
-        self.model = VSAModel(config.model)
+        self.model = build_network(config.model)
         if config.init is not None:
             start_from(self.model, config.init)
         self.model = self.model.to(device)

@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor
 
-from vsacli.nn.model import ClassOutput, RegressionOutput
+from vsacli.nn.answers import ClassOutput, RegressionOutput
 from vsacli.tasks.episode import EpisodeBatch
 
 

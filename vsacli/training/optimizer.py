@@ -14,17 +14,18 @@ def build_optimizers(model: nn.Module, config: TrainConfig) -> list[torch.optim.
     """The optimizers of a run; every parameter belongs to exactly one.
 
     ``muon`` moves the matrices of the blocks by orthogonalised momentum (Jordan et al. 2024) and
-    everything else by AdamW; ``adamw`` and ``adam`` (the paper's) move everything alike. Each
-    group remembers its full rate as ``base_lr`` for the schedule.
+    everything else, all of a network without blocks, by AdamW; ``adamw`` and ``adam`` (the
+    paper's) move everything alike. Each group remembers its full rate as ``base_lr`` for the schedule.
     """
     named = [(n, p) for n, p in model.named_parameters() if p.requires_grad]
     optimizers: list[torch.optim.Optimizer] = []
     if config.optimizer == "muon":
-        hidden = [p for n, p in named if p.ndim == 2 and n.startswith("blocks.")]
-        rest = [p for n, p in named if not (p.ndim == 2 and n.startswith("blocks."))]
-        optimizers.append(
-            torch.optim.Muon(hidden, lr=config.muon_rate, weight_decay=config.weight_decay, momentum=0.95)
-        )
+        hidden = [p for n, p in named if p.ndim == 2 and "blocks." in n]
+        rest = [p for n, p in named if not (p.ndim == 2 and "blocks." in n)]
+        if hidden:
+            optimizers.append(
+                torch.optim.Muon(hidden, lr=config.muon_rate, weight_decay=config.weight_decay, momentum=0.95)
+            )
         optimizers.append(torch.optim.AdamW(rest, lr=config.learning_rate, betas=(0.9, 0.98), weight_decay=0.0))
     elif config.optimizer == "adamw":
         decay = [p for _, p in named if p.ndim >= 2]

@@ -7,7 +7,8 @@ from dataclasses import fields, replace
 from typing import Any
 
 from vsacli.errors import CheckpointError, UsageError
-from vsacli.nn.config import VSAConfig, preset
+from vsacli.methods.registry import NETWORKS, config_class
+from vsacli.nn.config import NetworkConfig, preset
 from vsacli.tasks.augment import PLAIN
 from vsacli.tasks.episode import TaskKind
 from vsacli.tasks.sampler import EpisodeConfig
@@ -30,6 +31,7 @@ def make_config(
     kind: TaskKind,
     name: str,
     *,
+    method: str = "vsa",
     model: Iterable[str] = (),
     ablations: Iterable[str] = (),
     episodes: dict[str, Any] | None = None,
@@ -41,11 +43,14 @@ def make_config(
     ----------
     kind : {"classification", "regression"}
     name : {"default", "small", "paper"}
-        Network and recipe. ``paper`` is the paper's in all; the others share one recipe.
+        Network and recipe. ``paper`` is the paper's in all; the others share one recipe. Networks of other methods
+        than ``vsa`` have the sizes that the paper gives them in any case.
+    method : str
+        In :data:`vsacli.methods.registry.NETWORKS`.
     model : iterable of str
-        ``field=value`` for :class:`VSAConfig`.
+        ``field=value`` for the config of the method.
     ablations : iterable of str
-        Names in :data:`ABLATIONS`.
+        Names in :data:`ABLATIONS`, of the method ``vsa``.
     episodes, training : dict, optional
         Fields of :class:`EpisodeConfig` and :class:`TrainConfig` to set otherwise. ``plain`` also
         turns changes of tables off.
@@ -53,15 +58,12 @@ def make_config(
     Raises
     ------
     UsageError
-        For an unknown field or an impossible value.
+        For an unknown field or an impossible value, or a method that does not serve this kind of tasks.
     """
-    changes = dict(_override(text) for text in model)
-    for ablation in ablations:
-        changes |= ABLATIONS[ablation]
-    try:
-        network = preset(name, kind, **changes)
-    except CheckpointError as e:
-        raise UsageError(f"--preset {name} with these --model and --ablation settings: {e}") from e
+    if kind not in NETWORKS[method].kinds:
+        others = ", ".join(n for n, info in NETWORKS.items() if kind in info.kinds)
+        raise UsageError(f"--method {method} does not serve {kind}; those that do: {others}")
+    network = _network(kind, name, method, list(model), list(ablations))
     settings = paper_settings() if name == "paper" else {}
     settings |= training or {}
     drawn: EpisodeConfig = replace(settings.pop("episodes", EpisodeConfig()), **(episodes or {}))
@@ -75,21 +77,37 @@ def make_config(
     return TrainConfig(model=network, episodes=drawn, **settings)
 
 
-def _override(text: str) -> tuple[str, Any]:
+def _network(kind: TaskKind, name: str, method: str, model: list[str], ablations: list[str]) -> NetworkConfig:
+    changes = dict(_override(text, config_class(method)) for text in model)
+    if method != "vsa":
+        if ablations or name == "small":
+            given = "--ablation" if ablations else "--preset small"
+            raise UsageError(f"{given} changes the network of the method vsa; leave it out with --method {method}")
+        changes = {"standardize": name != "paper"} | changes
+    for ablation in ablations:
+        changes |= ABLATIONS[ablation]
+    try:
+        return preset(name, kind, **changes) if method == "vsa" else config_class(method)(kind=kind, **changes)
+    except CheckpointError as e:
+        raise UsageError(f"--preset {name} with these --model and --ablation settings: {e}") from e
+
+
+def _override(text: str, config: type[NetworkConfig]) -> tuple[str, Any]:
     name, sign, value = text.partition("=")
     name = name.strip().replace("-", "_")
-    usable = [f.name for f in fields(VSAConfig) if f.name != "kind"]
-    if not sign or name not in usable:
-        raise UsageError(f"--model {text}: write FIELD=VALUE with one of {', '.join(usable)}")
-    default, value = getattr(VSAConfig(), name), value.strip()
+    defaults = {f.name: f.default for f in fields(config) if f.name != "kind"}
+    if not sign or name not in defaults:
+        raise UsageError(f"--model {text}: write FIELD=VALUE with one of {', '.join(defaults)}")
+    default, value = defaults[name], value.strip()
     if isinstance(default, bool):
         words = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
         if value.lower() not in words:
             raise UsageError(f"--model {text}: {name} is true or false")
         return name, words[value.lower()]
-    if isinstance(default, int):
+    if isinstance(default, (int, float)):
+        number, words = (int, "a whole number") if isinstance(default, int) else (float, "a number")
         try:
-            return name, int(value)
+            return name, number(value)
         except ValueError:
-            raise UsageError(f"--model {text}: {name} is a whole number") from None
+            raise UsageError(f"--model {text}: {name} is {words}") from None
     return name, value

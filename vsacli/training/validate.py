@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 
-from vsacli.nn.model import ClassOutput, VSAModel
+from vsacli.nn.answers import ClassOutput
+from vsacli.nn.network import Network
 from vsacli.tasks.draw import draw_balanced, draw_rows
 from vsacli.tasks.episode import Episode, TaskKind, collate
 from vsacli.tasks.store import EncodedTable, TableStore
@@ -75,7 +77,7 @@ def table_episode(rng: np.random.Generator, table: EncodedTable, labels: int, pl
 
 
 def validate(
-    model: VSAModel,
+    model: Network[Any],
     episodes: dict[int, list[Episode]],
     device: torch.device,
     precision: torch.dtype | None,
@@ -135,7 +137,7 @@ def batches_by_size(episodes: Sequence[Episode], cells: int) -> list[list[Episod
 
 @torch.no_grad()
 def score_batch(
-    model: VSAModel, episodes: list[Episode], device: torch.device, precision: torch.dtype | None
+    model: Network[Any], episodes: list[Episode], device: torch.device, precision: torch.dtype | None
 ) -> tuple[list[float], list[float]]:
     """Accuracy (or squared error) and mean negative log likelihood of each episode, damped for regression."""
     batch = collate(episodes).to(device)

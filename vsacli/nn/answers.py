@@ -1,0 +1,108 @@
+"""From embeddings to answers: the heads applied to a batch of tasks, and what they give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from vsacli.nn.batch import TaskBatch
+from vsacli.nn.heads import GPHead, LabelPropagationHead, PrototypeHead
+
+Head = PrototypeHead | LabelPropagationHead | GPHead
+
+
+@dataclass
+class ClassOutput:
+    """``log_probs`` (B, U, C): log class probabilities, very negative for classes that are padding."""
+
+    log_probs: Tensor
+
+
+@dataclass
+class RegressionOutput:
+    """``mean`` and ``var`` (B, U, T) of a new observation, in the units of the targets given."""
+
+    mean: Tensor
+    var: Tensor
+
+
+def class_logits(head: Head, batch: TaskBatch, embeddings: Tensor) -> Tensor:
+    r"""Class logits of the unlabeled rows, not yet masked.
+
+    A Gaussian process takes one-hot labels as targets. Its density at the one-hot vector of class c, normalized
+    over classes, is a softmax of mean over variance:
+
+    .. math:: \mathcal{N}(e_c; \bar y, s^2 I) / \sum_{c'} \mathcal{N}(e_{c'}; \bar y, s^2 I)
+              = \mathrm{softmax}_c(\bar y / s^2)
+
+    Parameters
+    ----------
+    head : Head
+    batch : TaskBatch
+    embeddings : Tensor, shape (B, N, E), float32 or float64
+
+    Returns
+    -------
+    Tensor, shape (B, U, C)
+    """
+    labeled, unlabeled = embeddings[:, : batch.n_labeled], embeddings[:, batch.n_labeled :]
+    one_hot = batch.one_hot().to(labeled.dtype)
+    m = batch.attr_mask.sum(1)
+    with torch.autocast(labeled.device.type, enabled=False):  # it would take distances to bfloat16 after all
+        if isinstance(head, LabelPropagationHead):
+            return head(labeled, unlabeled, one_hot, m, batch.row_mask)
+        if isinstance(head, PrototypeHead):
+            return head(labeled, unlabeled, one_hot, m)
+        mean, var = head(labeled, unlabeled, one_hot, m, batch.labeled_mask)
+        return mean / var
+
+
+def class_output(logits: Tensor, batch: TaskBatch) -> ClassOutput:
+    """Log probabilities of the classes that exist."""
+    logits = logits.masked_fill(~batch.class_mask.unsqueeze(1), -1e9)
+    return ClassOutput(logits.log_softmax(-1))
+
+
+def gp_moments(head: Head, batch: TaskBatch, embeddings: Tensor) -> tuple[Tensor, Tensor]:
+    """Mean and variance (B, U, T) of the unlabeled rows' targets, in the units of ``batch.y``.
+
+    Raises
+    ------
+    TypeError
+        For a head that has no variance.
+    """
+    if not isinstance(head, GPHead):
+        raise TypeError("a classification head does not regress")
+    labeled, unlabeled = embeddings[:, : batch.n_labeled], embeddings[:, batch.n_labeled :]
+    y = batch.one_hot().to(labeled.dtype)
+    with torch.autocast(labeled.device.type, enabled=False):
+        return head(labeled, unlabeled, y, batch.attr_mask.sum(1), batch.labeled_mask)
+
+
+@dataclass
+class TargetScale:
+    """Centre and spread (B, 1, T) that targets were scaled by."""
+
+    centre: Tensor
+    spread: Tensor
+
+    def undo(self, mean: Tensor, var: Tensor) -> RegressionOutput:
+        """Moments in the units of the targets given."""
+        return RegressionOutput(mean * self.spread + self.centre, var * self.spread.square())
+
+
+def scale_targets(batch: TaskBatch, standardize: bool) -> tuple[TaskBatch, TargetScale]:
+    """Targets to zero mean and unit spread over the labeled rows, unless they are to stay as they are."""
+    seen = batch.labeled_mask.unsqueeze(-1)  # (B, L, 1)
+    if not standardize:
+        one = batch.y.new_ones(len(batch.y), 1, batch.y.shape[-1])
+        return batch, TargetScale(torch.zeros_like(one), one)
+    count = seen.sum(1, keepdim=True).clamp(min=1)
+    y = torch.where(seen, batch.y, torch.zeros_like(batch.y))
+    centre = y.sum(1, keepdim=True) / count
+    residual = torch.where(seen, y - centre, torch.zeros_like(y))
+    spread = (residual.square().sum(1, keepdim=True) / count).sqrt()
+    spread = torch.where(spread > 1e-12, spread, torch.ones_like(spread))
+    return replace(batch, y=residual / spread), TargetScale(centre, spread)
