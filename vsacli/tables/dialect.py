@@ -1,5 +1,7 @@
 """What separates the cells of a text file, decided over all of it, and said.
 
+Lines above the header are set aside first (see `preamble`).
+
 The delimiter, if it is not given: by the file name (`.tsv`, `.tab`: tab), if the header has one;
 by a first line `sep=;`, as Excel writes; else the one of tab, semicolon, comma and bar under which
 every row has as many cells as the header, the most cells if there are several. A header without
@@ -17,13 +19,13 @@ for the comma, too (`1.2` may be a version or a date).
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Literal
 
 from vsacli.errors import DataError, UsageError
 from vsacli.tables.encoding import line_of
+from vsacli.tables.preamble import comment_lines, line_start, sep_line
 from vsacli.tables.scanner import QUOTE, WINDOW, Bytes, Dialect, Misfit
 from vsacli.tables.spans import SpanIndex, header_size, index_table
 
@@ -80,7 +82,7 @@ def name_of(delimiter: int) -> str:
     return _NAMES.get(mark, repr(mark))
 
 
-def detect(data: Bytes, start: int, name: str, delimiter: str | None = None) -> Layout:
+def detect(data: Bytes, start: int, name: str, delimiter: str | None = None, header_line: int | None = None) -> Layout:
     """Find the dialect of the text in `data[start:]` and the cells under it.
 
     Parameters
@@ -93,6 +95,8 @@ def detect(data: Bytes, start: int, name: str, delimiter: str | None = None) -> 
         The file's name: for messages, and its ending as a hint.
     delimiter : str, optional
         As given by the user.
+    header_line : int, optional
+        Number of the line with the header, from 1. If left out, the first one that is no comment.
 
     Raises
     ------
@@ -100,7 +104,15 @@ def detect(data: Bytes, start: int, name: str, delimiter: str | None = None) -> 
         The text is empty, or no table under any dialect; names the first row that does not fit.
     """
     notes: list[str] = []
-    said, start = _sep_line(data, start)
+    said: int | None = None
+    if header_line is not None:
+        start = line_start(data, start, header_line, name)
+    else:
+        said, start = sep_line(data, start)
+        marks = bytes([said]) if said is not None else CANDIDATES
+        comments, start = comment_lines(data, start, marks if delimiter is None else bytes([delimiter_byte(delimiter)]))
+        if comments:
+            notes.append(f"{comments} {_counted(comments, 'line')} above the header: kept, not read")
     if delimiter is not None:
         candidates = [delimiter_byte(delimiter)]
     elif said is not None:
@@ -117,6 +129,7 @@ def detect(data: Bytes, start: int, name: str, delimiter: str | None = None) -> 
     _refuse_empty(index, name)
     if delimiter is None and said is None:
         notes.append(f"delimiter: {name_of(dialect.delimiter)} (detected)")
+    notes += _oddities(data, index)
     if not dialect.quoting:
         notes.append("quotes: plain text (as quotes around cells they would not fit)")
     if index.trailing:
@@ -141,12 +154,19 @@ def contains(data: Bytes, byte: int) -> bool:
     return any((data[at : at + WINDOW] == byte).any() for at in range(0, data.size, WINDOW))
 
 
-def _sep_line(data: Bytes, start: int) -> tuple[int | None, int]:
-    """Read a first line `sep=;`: the delimiter it names, and where the table begins."""
-    match = re.match(rb'("?)sep=([^"\r\n])\1(?:\r\n|\r|\n)', data[start : start + 16].tobytes(), re.IGNORECASE)
-    if match is None or match[2] >= b"\x80":
-        return None, start
-    return match[2][0], start + match.end()
+def _oddities(data: Bytes, index: SpanIndex) -> list[str]:
+    """Say what may be more than one table in a file: a header that comes again, blank lines between rows."""
+    notes = []
+    if index.repeated is not None:
+        row, at = index.repeated
+        notes.append(f"row {row + 1} (line {line_of(data.data, at)}) repeats the header, and is read as a row")
+    if index.gap is not None:
+        row, at = index.gap
+        notes.append(
+            f"blank lines between rows, kept: row {row + 1} (line {line_of(data.data, at)}) and those below are read "
+            f"as rows of the same table"
+        )
+    return notes
 
 
 def _best(data: Bytes, start: int, name: str, candidates: list[int], free: bool) -> tuple[Dialect, SpanIndex]:
@@ -205,13 +225,30 @@ def _error(data: Bytes, name: str, dialect: Dialect, misfit: Misfit, free: bool)
     assert dialect.delimiter is not None
     hint = f" (delimiter: {name_of(dialect.delimiter)}, detected; --delimiter sets another)" if free else ""
     return DataError(
-        f"{name}, row {misfit.row} (line {line}): {misfit.found} {_cells(misfit.found)}, {size} than the header "
-        f"with {misfit.expected}; repair this row{hint}"
+        f"{name}, row {misfit.row} (line {line}): {misfit.found} {_counted(misfit.found, 'cell')}, {size} than the "
+        f"header with {misfit.expected}; {_repair(data, misfit, dialect.delimiter)}{hint}"
     )
 
 
-def _cells(n: int) -> str:
-    return "cell" if n == 1 else "cells"
+def _repair(data: Bytes, misfit: Misfit, delimiter: int) -> str:
+    """Say what may be the matter with a row that has too many or too few cells."""
+    stop = int(min(data.size, misfit.position + WINDOW))
+    line = data[misfit.position : stop].tobytes().split(b"\n", 1)[0].split(b"\r", 1)[0]
+    mark = bytes([delimiter])
+    if misfit.found > misfit.expected:
+        if rb"\"" in line:
+            return r'quotes in a cell are doubled (""), a backslash (\") does not make them part of it'
+        if mark + b' "' in line:
+            return "take out the space between a delimiter and a quote"
+        if line.startswith(b"'") or mark + b"'" in line:
+            return "put such cells in double quotes, single ones are plain text"
+        if misfit.row == 1:
+            return "if the header is further down, name its line with --header-line"
+    return "repair this row"
+
+
+def _counted(n: int, what: str) -> str:
+    return what if n == 1 else f"{what}s"
 
 
 def _one_column(data: Bytes, start: int, name: str, notes: list[str]) -> Layout:

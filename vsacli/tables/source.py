@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import json
 import os
@@ -21,13 +22,21 @@ _PIECE = 1 << 20
 
 PARQUET_MAGIC = b"PAR1"
 
-_COMPRESSIONS = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
+_COMPRESSIONS = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bz2",
+    b"\xfd7zXZ\x00": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"]\x00\x00": "xz",
+}
 
 _SAVE_AS = "save it as CSV or Parquet"
 _REFUSED = {
     b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "an Excel workbook (.xls): save the sheet as CSV",
     b"ARROW1": f"an Arrow (Feather) file: {_SAVE_AS}",
     b"FEA1": f"a Feather file: {_SAVE_AS}",
+    b"\xff\xff\xff\xff": f"an Arrow stream: {_SAVE_AS}",
+    b"PARE": "an encrypted Parquet file: decrypt it first",
     b"ORC": f"an ORC file: {_SAVE_AS}",
     b"Obj\x01": f"an Avro file: {_SAVE_AS}",
     b"SQLite format 3\x00": "an SQLite database: export the table as CSV",
@@ -38,7 +47,14 @@ _REFUSED = {
     b"\x89PNG": "an image",
     b"\xff\xd8\xff": "an image",
     b"\x7fELF": "a program",
+    b"\x80\x04\x95": f"a Python pickle, which is never opened here: {_SAVE_AS}",
+    b"\x80\x05\x95": f"a Python pickle, which is never opened here: {_SAVE_AS}",
+    b"<stata_dta>": f"a Stata file: {_SAVE_AS}",
+    b"{\\rtf": "a text document (RTF): save the table in it as CSV",
     b"7z\xbc\xaf\x27\x1c": "a 7z archive: unpack it first",
+    b"\x04\x22\x4d\x18": "compressed with lz4: unpack it first",
+    b"\x1f\x9d": "compressed with compress (.Z): unpack it first",
+    **dict.fromkeys(_COMPRESSIONS, "compressed twice: unpack it once"),
     b"Rar!\x1a\x07": "a RAR archive: unpack it first",
     b"RDX3\n": f"an R data file: {_SAVE_AS}",
     b"RDX2\n": f"an R data file: {_SAVE_AS}",
@@ -226,11 +242,23 @@ def _refuse(data: bytes | bytearray, name: str) -> None:
             raise DataError(f"{name} is {kind}")
     if data[257:262] == b"ustar":
         raise DataError(f"{name} is a tar archive: unpack it and name one table")
-    head = bytes(data[:4096]).removeprefix(b"\xef\xbb\xbf").lstrip()
-    if head[:14].lower().startswith((b"<!doctype html", b"<html", b"<?xml")):
+    head = _as_utf8(bytes(data[:4096])).lstrip()
+    if head[:14].lower().startswith((b"<!doctype html", b"<html", b"<table", b"<?xml")):
         raise DataError(f"{name} is a web page or XML, not a table: was the download redirected?")
+    if head[:9].lower() == b"@relation":
+        raise DataError(f"{name} is an ARFF file: {_SAVE_AS}")
     if head[:1] in (b"{", b"[") and _is_json(head):
-        raise DataError(f"{name} is JSON: convert it to CSV first (pandas.read_json(..., lines=True).to_csv(...))")
+        raise DataError(
+            f"{name} is JSON: convert it to CSV first (pandas.read_json(..., lines=True).to_csv(...))"
+        )
+
+
+def _as_utf8(head: bytes) -> bytes:
+    """The first bytes of a text without its byte order mark, as UTF-8."""
+    for mark, codec in ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
+        if head.startswith(mark):
+            return head[2:].decode(codec, "ignore").encode()
+    return head.removeprefix(codecs.BOM_UTF8)
 
 
 def _is_json(head: bytes) -> bool:

@@ -59,6 +59,10 @@ class SpanIndex:
         Every data row (and not the header) ends with one more delimiter.
     doubtful : bool
         As in `Records`.
+    gap : (int, int), optional
+        The first row that stands behind a blank line behind a row, and its first byte.
+    repeated : (int, int), optional
+        The first row that is the header once more (in a table of several columns), and its first byte.
     """
 
     header_start: int = 0
@@ -67,6 +71,8 @@ class SpanIndex:
     blocks: list[Block] = field(default_factory=list)
     trailing: bool = False
     doubtful: bool = False
+    gap: tuple[int, int] | None = None
+    repeated: tuple[int, int] | None = None
 
     @property
     def n_columns(self) -> int:
@@ -111,6 +117,7 @@ def index_table(data: Bytes, start: int, dialect: Dialect, window: int | None = 
         window = min(max(WINDOW, 4096 * header_size(data, start, dialect)), 8 * WINDOW)
     index = SpanIndex(header_stop=start)
     width = 0  # cells of a data row, once the first one was seen
+    blank_above = False  # a blank line stands between the last data row and where we are
     for records in scan(data, start, dialect, window):
         starts, counts = records.starts, records.counts
         index.doubtful |= records.doubtful
@@ -129,6 +136,12 @@ def index_table(data: Bytes, start: int, dialect: Dialect, window: int | None = 
             if index.n_columns == 1:
                 kept = ~_blank(data, records, last, one_column=True)
             kept[: h + 1] = False
+        if index.gap is None:
+            behind, blank_above = _behind_blank(
+                kept, records.starts > index.header_start, index.n_rows > 0, blank_above
+            )
+            if behind is not None:
+                index.gap = index.n_rows + int(kept[:behind].sum()), int(starts[behind])
         ends = records.ends[np.repeat(kept, counts)] if not kept.all() else records.ends
         starts, counts, n_before = starts[kept], counts[kept], index.n_rows
         if counts.size and not width:
@@ -146,8 +159,40 @@ def index_table(data: Bytes, start: int, dialect: Dialect, window: int | None = 
             if filled.any():
                 k = int(filled.argmax())
                 raise Misfit("ragged", int(starts[k]), n_before + k + 1, width, index.n_columns)
+        if index.repeated is None and index.n_columns > 1:
+            index.repeated = _repetition(data, index, starts, ends[:, index.n_columns - 1], n_before)
         index.blocks.append(_pack(begin, records.stop, starts, ends, n_before))
     return index
+
+
+def _behind_blank(
+    kept: NDArray[np.bool_], below: NDArray[np.bool_], rows_above: bool, blank_above: bool
+) -> tuple[int | None, bool]:
+    """Find the first record that is a row behind a blank line behind a row; or whether the next one would be."""
+    rows, blanks = np.flatnonzero(kept), np.flatnonzero(~kept & below)
+    if blank_above and rows.size:
+        return int(rows[0]), True
+    if not rows_above:
+        blanks = blanks[blanks > rows[0]] if rows.size else rows
+    if not blanks.size:
+        return None, blank_above
+    rows = rows[rows > blanks[0]]
+    return (int(rows[0]) if rows.size else None), True
+
+
+def _repetition(
+    data: Bytes, index: SpanIndex, starts: Positions, stops: Positions, n_before: int
+) -> tuple[int, int] | None:
+    """Find the first row of a window that has the very bytes of the header."""
+    begin, stop = index.header_start, int(index.header_ends[-1])
+    same = np.flatnonzero(stops - starts == stop - begin)
+    if not same.size or stop - begin < 2 * index.n_columns:  # nearly empty names: no header to be recognised
+        return None
+    header = data[begin:stop].tobytes()
+    for row in same.tolist():
+        if data[starts[row]] == header[0] and data[starts[row] : stops[row]].tobytes() == header:
+            return n_before + row, int(starts[row])
+    return None
 
 
 def _blank(data: Bytes, records: Records, last: Positions, one_column: bool) -> NDArray[np.bool_]:

@@ -88,7 +88,9 @@ class Table(Protocol):
         ...
 
 
-def read_table(source: str | Path, *, delimiter: str | None = None, encoding: str | None = None) -> Table:
+def read_table(
+    source: str | Path, *, delimiter: str | None = None, encoding: str | None = None, header_line: int | None = None
+) -> Table:
     """Read a table; its content says whether it is Parquet or delimited text.
 
     Parameters
@@ -99,6 +101,9 @@ def read_table(source: str | Path, *, delimiter: str | None = None, encoding: st
         One ASCII character, or a name such as "tab". Detected over the whole file if left out. Text only.
     encoding : str, optional
         Any codec of Python's. By byte order mark, else UTF-8, if left out. Text only.
+    header_line : int, optional
+        Number of the line with the header, from 1; lines above it are kept. If left out, the first line that is no
+        comment. Text only.
 
     Raises
     ------
@@ -109,10 +114,16 @@ def read_table(source: str | Path, *, delimiter: str | None = None, encoding: st
     if read.is_parquet:
         from vsacli.tables.parquetfile import ParquetTable
 
-        return ParquetTable(read.path if read.path is not None else bytes(read.data), name=read.name)
-    from vsacli.tables.textfile import TextTable
+        table = ParquetTable(read.path if read.path is not None else bytes(read.data), name=read.name)
+    else:
+        from vsacli.tables.textfile import TextTable
 
-    return TextTable(read.data, name=read.name, delimiter=delimiter, encoding=encoding)
+        table = TextTable(read.data, name=read.name, delimiter=delimiter, encoding=encoding, header_line=header_line)
+    if read.compression is not None:
+        table.notes.append(
+            f"compression: {read.compression}; the output is plain unless its name ends in .gz, .bz2, .xz or .zst"
+        )
+    return table
 
 
 def find_column(columns: Sequence[str], name: str, table: str) -> int:
@@ -146,7 +157,11 @@ def find_column(columns: Sequence[str], name: str, table: str) -> int:
 def _suggestion(columns: Sequence[str], name: str) -> str:
     folded = {column.casefold().strip(): column for column in columns}
     near = difflib.get_close_matches(name.casefold().strip(), folded, n=1, cutoff=0.6)
-    if near:
+    if near and len(columns) > 1:
         return f"did you mean {folded[near[0]]!r}?"
     listed = ", ".join(repr(column) for column in columns[:10])
+    if len(columns) == 1:
+        return (
+            f"its only one is {listed}: --delimiter sets another delimiter, --header-line another line for the header"
+        )
     return f"it has {listed}" + (f" and {len(columns) - 10} more" if len(columns) > 10 else "")

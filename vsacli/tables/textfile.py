@@ -33,6 +33,8 @@ class TextTable:
         For messages; its ending hints at the delimiter.
     delimiter, encoding : str, optional
         As given by the user; decided over the whole file if left out.
+    header_line : int, optional
+        Number of the line with the header, from 1; the first that is no comment if left out.
 
     Raises
     ------
@@ -43,12 +45,18 @@ class TextTable:
     is_text = True
 
     def __init__(
-        self, data: bytes | bytearray, *, name: str, delimiter: str | None = None, encoding: str | None = None
+        self,
+        data: bytes | bytearray,
+        *,
+        name: str,
+        delimiter: str | None = None,
+        encoding: str | None = None,
+        header_line: int | None = None,
     ) -> None:
         text, start, self._encoding = to_utf8(data, name, encoding)
         del data
         self._data: Bytes = np.frombuffer(text, dtype=np.uint8)
-        layout = dialect.detect(self._data, start, name, delimiter)
+        layout = dialect.detect(self._data, start, name, delimiter, header_line)
         self._dialect, self._index, self._added = layout.dialect, layout.index, layout.extra_delimiter
         self.name = name
         self.notes: list[str] = layout.notes
