@@ -14,6 +14,7 @@ from vsacli.cli.options import (
     DeviceChoice,
     Encoding,
     Exclude,
+    HeaderLine,
     NaTokens,
     NoDefaultNa,
     OptionalTarget,
@@ -75,6 +76,7 @@ def evaluate(
     exclude: Exclude = None,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
+    header_line: HeaderLine = None,
     json: Annotated[
         Path | None,
         typer.Option(
@@ -102,7 +104,8 @@ def evaluate(
         raise UsageError("TABLE needs --target: the column with the labels")
     table_only = {"--na": na, "--no-default-na": no_default_na, "--exclude": exclude, "--delimiter": delimiter}
     suite_only = {"--shots": shots, "--unlabeled": unlabeled, "--split": split, "--metric": metric, "--jobs": jobs}
-    wrong = table_only | {"--encoding": encoding} if suite is not None else suite_only
+    table_only |= {"--encoding": encoding, "--header-line": header_line}
+    wrong = table_only if suite is not None else suite_only
     for option, value in wrong.items():
         if value:
             raise UsageError(f"{option} does not go with {'--suite' if suite is not None else 'a TABLE'}")
@@ -150,6 +153,7 @@ def evaluate(
         exclude=exclude or [],
         delimiter=delimiter,
         encoding=encoding,
+        header_line=header_line,
         json=json,
         plot=plot,
         device=device.value,

@@ -30,6 +30,7 @@ def eval_table(
     exclude: Sequence[str],
     delimiter: str | None,
     encoding: str | None,
+    header_line: int | None,
     json: Path | None,
     plot: Path | None,
     device: str,
@@ -38,7 +39,7 @@ def eval_table(
 ) -> None:
     """Evaluate methods on one table and print the report."""
     with progress_shown(quiet) as progress:
-        file = read_table(source, delimiter=delimiter, encoding=encoding)
+        file = read_table(source, delimiter=delimiter, encoding=encoding, header_line=header_line)
         encoded = encode_file(
             file,
             target,

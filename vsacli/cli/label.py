@@ -17,6 +17,7 @@ from vsacli.cli.options import (
     DeviceChoice,
     Encoding,
     Exclude,
+    HeaderLine,
     NaTokens,
     NoDefaultNa,
     Quiet,
@@ -77,6 +78,7 @@ def label(
     exclude: Exclude = None,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
+    header_line: HeaderLine = None,
     checkpoint: CheckpointOption = None,
     device: Device = DeviceChoice.auto,
     seed: Seed = 0,
@@ -144,7 +146,7 @@ def label(
                 file, output, options, labeled=source, labeled_path=labeled, engine=how, progress=progress
             )
         else:
-            table = read_table(file, delimiter=delimiter, encoding=encoding)
+            table = read_table(file, delimiter=delimiter, encoding=encoding, header_line=header_line)
             _check_format(table, output)
             source = read_table(labeled, delimiter=delimiter, encoding=encoding) if labeled is not None else None
             labels = label_table(table, options, labeled=source, progress=progress)

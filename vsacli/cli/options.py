@@ -72,6 +72,15 @@ Encoding = Annotated[
     str | None,
     typer.Option("--encoding", metavar="NAME", help="Of text: utf-8, utf-16, latin-1, cp1252, ... Default: UTF-8."),
 ]
+HeaderLine = Annotated[
+    int | None,
+    typer.Option(
+        "--header-line",
+        metavar="N",
+        min=1,
+        help="Of text: the header is in line N; those above are kept. Default: the first that is no # comment.",
+    ),
+]
 
 CheckpointOption = Annotated[
     str | None,
