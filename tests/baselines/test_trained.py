@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from vsacli.baselines.registry import make_method, weight_files
-from vsacli.baselines.vsa import embeddings
+from vsacli.baselines.trained import embeddings
 from vsacli.checkpoints import save_checkpoint
 from vsacli.errors import CheckpointError
 from vsacli.nn.config import preset

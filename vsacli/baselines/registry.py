@@ -10,6 +10,7 @@ from pathlib import Path
 
 from vsacli.baselines.base import Method
 from vsacli.errors import UsageError
+from vsacli.methods.registry import NETWORKS
 from vsacli.tasks.episode import TaskKind
 
 BOTH: tuple[TaskKind, ...] = ("classification", "regression")
@@ -25,16 +26,18 @@ class MethodInfo:
     kinds : kinds of task that it answers
     summary : one line for `vsa eval --help` and the tables
     requires : package that must be installed, if any beyond our own dependencies
+    trained : whether it answers by a checkpoint alone, and there is none in the installation
     """
 
     path: str
     kinds: tuple[TaskKind, ...]
     summary: str
     requires: str | None = None
+    trained: bool = False
 
 
 METHODS: dict[str, MethodInfo] = {
-    "vsa": MethodInfo("vsa:VSA", BOTH, "the VSA network of a checkpoint"),
+    "vsa": MethodInfo("trained:Trained", BOTH, "the VSA network of a checkpoint"),
     "prior": MethodInfo("prior:Prior", BOTH, "most frequent class, or mean"),
     "logistic": MethodInfo("linear:Logistic", ("classification",), "logistic regression"),
     "ridge": MethodInfo("linear:Ridge", ("regression",), "ridge regression"),
@@ -45,12 +48,18 @@ METHODS: dict[str, MethodInfo] = {
     "gp": MethodInfo("gaussian_process:GaussianProcess", BOTH, "Gaussian process, RBF kernel"),
     "label-spreading": MethodInfo("label_spreading:LabelSpreading", ("classification",), "label spreading"),
     "self-training": MethodInfo("self_training:SelfTraining", ("classification",), "self-training, logistic"),
+    **{
+        name: MethodInfo("trained:Trained", info.kinds, f"{info.title}: {info.summary}", trained=True)
+        for name, info in NETWORKS.items()
+        if name != "vsa"
+    },
 }
 
 
 def method_names(kind: TaskKind) -> list[str]:
-    """Methods that answer this kind of task and whose packages are installed, in the table's order."""
-    return [name for name, info in METHODS.items() if kind in info.kinds and missing_package(name) is None]
+    """Methods that answer this kind of task here, without a checkpoint of one's own, in the table's order."""
+    usable = [name for name, info in METHODS.items() if kind in info.kinds and not info.trained]
+    return [name for name in usable if missing_package(name) is None]
 
 
 def missing_package(name: str) -> str | None:

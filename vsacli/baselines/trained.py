@@ -1,4 +1,4 @@
-"""Our own network as one of the compared methods."""
+"""The network of a checkpoint, ours or that of a method to compare it with, as a compared method."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from vsacli.checkpoints import Checkpoint
 
 
-class VSA:
-    """The VSA network of a checkpoint, through the same call that `vsa label` makes.
+class Trained:
+    """The network of a checkpoint, through the same call that `vsa label` makes.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class VSA:
 
 
 def embeddings(checkpoint: str | None, episode: Episode) -> np.ndarray:
-    """Embeddings of all rows of an episode, labeled first (N, M * H^(B)): what the paper's Figure 5 shows."""
+    """Embeddings of all rows of an episode, labeled first (N, E): what the paper's Figure 5 shows."""
     import torch
 
     from vsacli.tasks.episode import collate
@@ -77,7 +77,7 @@ def embeddings(checkpoint: str | None, episode: Episode) -> np.ndarray:
 
 def load(ref: str | None, kind: TaskKind) -> Checkpoint:
     """The checkpoint, read once a process, and again when its weights are written anew."""
-    return _load(ref, kind, tuple(f.stat().st_mtime_ns for f in VSA.weight_files(ref)))
+    return _load(ref, kind, tuple(f.stat().st_mtime_ns for f in Trained.weight_files(ref)))
 
 
 @lru_cache(maxsize=8)

@@ -9,6 +9,7 @@ from vsacli.baselines.registry import METHODS, known_method, method_names
 from vsacli.errors import UsageError
 from vsacli.evaluation.plots import Embedding, Picture
 from vsacli.evaluation.run import MethodSpec
+from vsacli.methods.registry import NETWORKS
 from vsacli.tasks.episode import Episode, TaskKind
 
 # What an analyst would compare with on one table: the network, and the strongest methods that need no tuning.
@@ -21,13 +22,19 @@ TABLE_METHODS = {
 def choose_methods(
     asked: str | None, default: Sequence[str] | None, kind: TaskKind, checkpoints: Sequence[str], device: str
 ) -> list[MethodSpec]:
-    """The methods of a comparison: as asked, else `default`, else all; one of the network for each checkpoint.
+    """The methods of a comparison: as asked, else `default`, else all; and the network of each checkpoint.
+
+    A checkpoint takes part as the method that trained it, whether that was asked for or not. The method `vsa` has a
+    bundled one where none is given.
 
     Raises
     ------
     UsageError
-        An unknown method, or one that does not serve this kind of task.
+        An unknown method, one that does not serve this kind of task, or one that was not trained yet.
+    CheckpointError
+        No such checkpoint.
     """
+    trained = _by_method(checkpoints)
     names = list(default) if default is not None else method_names(kind)
     if asked is not None and asked.strip() != "all":
         names = [n.strip() for n in asked.split(",") if n.strip()]
@@ -39,37 +46,49 @@ def choose_methods(
         known_method(n)
         if kind not in METHODS[n].kinds:
             raise UsageError(f"method '{n}' does not serve {kind}; those that do: {', '.join(method_names(kind))}")
-    if checkpoints and "vsa" not in names:
-        names.insert(0, "vsa")
+        if METHODS[n].trained and n not in trained:
+            raise UsageError(
+                f"method '{n}' has no network yet: train one with vsa meta-train --method {n} --output RUN, and give "
+                "it with --checkpoint RUN"
+            )
+    more = [n for n in trained if n not in names]
+    names = [n for n in more if n == "vsa"] + names + [n for n in more if n != "vsa"]
     specs = []
     for n in dict.fromkeys(names):
-        if n != "vsa":
-            specs.append(MethodSpec.of(n))
-        elif not checkpoints:
-            specs.append(MethodSpec.of(n, device=device))
-        else:
-            labels = _checkpoint_labels(checkpoints)
+        if n in trained:
+            labels = _checkpoint_labels(n, trained[n])
             specs += [MethodSpec.of(n, label, checkpoint=c, device=device) for c, label in labels.items()]
+        else:
+            specs.append(MethodSpec.of(n, device=device) if n == "vsa" else MethodSpec.of(n))
     return specs
 
 
-def _checkpoint_labels(checkpoints: Sequence[str]) -> dict[str, str]:
-    """What to call the network of each checkpoint: "vsa" alone, else by the shortest names that tell them apart."""
-    refs = list({Path(c).parts: c for c in checkpoints}.values())
+def _by_method(checkpoints: Sequence[str]) -> dict[str, list[str]]:
+    """Checkpoints by the method that trained them, in the order given; the same one once."""
+    from vsacli.checkpoints import method_of
+
+    found: dict[str, list[str]] = {}
+    for ref in {Path(c).parts: c for c in checkpoints}.values():
+        found.setdefault(method_of(ref), []).append(ref)
+    return found
+
+
+def _checkpoint_labels(method: str, refs: Sequence[str]) -> dict[str, str]:
+    """What to call each checkpoint of a method: the method alone, else with the shortest names that tell them apart."""
     if len(refs) == 1:
-        return {refs[0]: "vsa"}
+        return {refs[0]: method}
     parts = [Path(ref).parts for ref in refs]
     depth = 1
     while len({p[-depth:] for p in parts}) < len(refs):
         depth += 1
-    return {ref: f"vsa:{'/'.join(p[-depth:])}" for ref, p in zip(refs, parts, strict=True)}
+    return {ref: f"{method}:{'/'.join(p[-depth:])}" for ref, p in zip(refs, parts, strict=True)}
 
 
 def load_checkpoints(specs: Sequence[MethodSpec], kind: TaskKind) -> None:
     """Fail before the work on a checkpoint that is absent or of the other kind."""
     for spec in specs:
-        if spec.method == "vsa":
-            from vsacli.baselines.vsa import load
+        if spec.method in NETWORKS:
+            from vsacli.baselines.trained import load
 
             load(dict(spec.settings).get("checkpoint"), kind)
 
@@ -80,8 +99,8 @@ def picture(episode: Episode, specs: Sequence[MethodSpec]) -> Picture:
 
     views: list[Embedding] = [("original data", standardize(episode.x))]
     for spec in specs:
-        if spec.method == "vsa":
-            from vsacli.baselines.vsa import embeddings
+        if spec.method in NETWORKS:
+            from vsacli.baselines.trained import embeddings
 
             views.append((f"embeddings, {spec.label}", embeddings(dict(spec.settings).get("checkpoint"), episode)))
     return episode, views
