@@ -37,15 +37,11 @@ class AddedColumns:
     def _add(self, name: str, values: np.ndarray, texts: list[str] | None) -> None:
         from vsacli.tables.table import ExtraColumn
 
-        free = name
-        number = 2
-        while free in self._names:
-            free, number = f"{name}_{number}", number + 1
+        free = free_name(name, self._names)
         if free != name:
             self.notes.append(
                 f"column {name} exists already and is an attribute unless excluded; the new one is {free}"
             )
-        self._names.add(free)
         if texts is None:
             cells = scatter(pa.array(values, pa.float64()), self._rows, self._n_rows)
         else:
@@ -53,6 +49,15 @@ class AddedColumns:
                 texts = [text.replace(".", ",") for text in texts]
             cells = scatter(pa.array(texts, pa.large_string()), self._rows, self._n_rows)
         self.columns.append(ExtraColumn(free, cells))
+
+
+def free_name(name: str, taken: set[str]) -> str:
+    """`name`, or `name_2` and so on where it is in `taken`; joins them."""
+    free, number = name, 2
+    while free in taken:
+        free, number = f"{name}_{number}", number + 1
+    taken.add(free)
+    return free
 
 
 def plain_number(value: float) -> str:

@@ -9,7 +9,8 @@ The file itself is read by `vsacli.tables.read_table` before, and written by `Ta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from vsacli.checkpoints import Checkpoint
     from vsacli.context import LabeledContext
+    from vsacli.study import LabelingRun
     from vsacli.tables.attributes import AttributeEncoder
     from vsacli.tables.table import ExtraColumn, Table
     from vsacli.tables.target import Target
@@ -96,7 +98,12 @@ def _silent(step: str, done: int, total: int) -> None:
 
 
 def label_table(
-    table: Table, options: LabelOptions, *, labeled: Table | None = None, progress: ProgressCallback = _silent
+    table: Table,
+    options: LabelOptions,
+    *,
+    labeled: Table | None = None,
+    progress: ProgressCallback = _silent,
+    observe: Callable[[LabelingRun], None] | None = None,
 ) -> Labels:
     """Answer every missing label of `table`.
 
@@ -111,6 +118,8 @@ def label_table(
         has no target column, one is added after its last column.
     progress
         Called with (step, rows done, rows in all).
+    observe
+        Called with the run when all answers are there, for a report or suggestions; see `vsacli.study`.
 
     Raises
     ------
@@ -123,6 +132,7 @@ def label_table(
     report = describe(table, options, context, target)
     classes = target.classes if target.kind == "classification" else []
     answers = Answers()
+    checkpoint, encoded = None, None
     if not target.missing.any():
         report.notes.append("no label is missing: nothing to fill")
         answers = certain(0, len(classes))
@@ -130,13 +140,40 @@ def label_table(
         one = quoted(classes[0], "that one")
         report.notes.append(f"all given labels are of one class, so every missing label becomes {one}")
         answers = certain(report.missing, 1)
+        if observe is not None:  # which rows may well be of another class is worth a look
+            checkpoint, encoded = _for_a_look(table, context, column, options, report, progress)
     else:
         from vsacli.checkpoints import load_checkpoint
 
         checkpoint = load_checkpoint(options.checkpoint, kind=target.kind)  # first: it may not be there
-        x = encode_attributes(table, context, column, options, report, progress).x
-        answers = _ask_network(checkpoint, x, target, options, report, progress)
-    return spell(table, column, target, answers, options, report, n_context=context.n_rows if context else 0)
+        encoded = encode_attributes(table, context, column, options, report, progress)
+        answers = _ask_network(checkpoint, encoded.x, target, options, report, progress)
+        if observe is None:
+            encoded = None  # before the cells are spelled: it may be the largest thing in memory
+    labels = spell(table, column, target, answers, options, report, n_context=context.n_rows if context else 0)
+    if observe is not None:
+        from vsacli.study import LabelingRun
+
+        observe(LabelingRun(table, context, column, target, answers, report, options, checkpoint, encoded))
+    return labels
+
+
+def _for_a_look(
+    table: Table,
+    context: LabeledContext | None,
+    column: int | None,
+    options: LabelOptions,
+    report: LabelReport,
+    progress: ProgressCallback,
+) -> tuple[Checkpoint | None, Encoded | None]:
+    """The network and the attributes where no answer needs them; none where no column says anything."""
+    from vsacli.checkpoints import load_checkpoint
+
+    try:
+        encoded = encode_attributes(table, context, column, options, report, progress)
+    except DataError:
+        return None, None
+    return load_checkpoint(options.checkpoint, kind="classification"), encoded
 
 
 def find_target(
@@ -205,6 +242,17 @@ class Encoded:
     encoder: AttributeEncoder
     columns: list[tuple[int, pa.DataType]]
 
+    def widths(self, names: Sequence[str]) -> list[tuple[int, int]]:
+        """The columns in use, in the order of their attributes: place in the table, whose header is `names`; width."""
+        by_key, seen = self.encoder.widths_by_key, Counter[str]()
+        found = []
+        for j, _ in self.columns:
+            seen[names[j]] += 1
+            key = names[j], seen[names[j]]
+            if key in by_key:
+                found.append((j, by_key[key]))
+        return found
+
 
 def encode_attributes(
     table: Table,
@@ -213,15 +261,22 @@ def encode_attributes(
     options: LabelOptions,
     report: LabelReport,
     progress: ProgressCallback,
+    *,
+    useless: Mapping[int, str] | None = None,
 ) -> Encoded:
-    """The attributes x float32 (n, M) of all rows, NaN where not observed; completes the report."""
+    """The attributes x float32 (n, M) of all rows, NaN where not observed; completes the report.
+
+    `useless` names columns that are known to say nothing, with the reason.
+    """
     from vsacli.tables.attributes import AttributeEncoder
 
     excluded = {j for name in options.exclude for j in _named(table, name)}
     if column in excluded:
         raise UsageError(f"--exclude {options.target}: the target is never an attribute; leave the option out")
-    skip = excluded | {column}
+    useless = {j: reason for j, reason in (useless or {}).items() if j not in excluded}
+    skip = excluded | {column} | set(useless)
     report.left_out += [(table.columns[j], "--exclude") for j in sorted(excluded)]
+    report.left_out += [(table.columns[j], reason) for j, reason in useless.items()]
 
     read: list[tuple[int, pa.DataType]] = []
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from vsacli.cli.console import progress_shown, show_facts
+from vsacli.cli.look import Look, Report, Suggest, SuggestTo
 from vsacli.cli.options import (
     CheckpointOption,
     Delimiter,
@@ -98,6 +100,9 @@ def label(
             help="Write what was read, decided and filled as JSON; `-` is standard output, with --output.",
         ),
     ] = None,
+    report: Report = None,
+    suggest: Suggest = None,
+    suggest_to: SuggestTo = None,
     workers: Workers = None,
     engine: EngineOption = EngineChoice.local,
     ray_address: RayAddress = None,
@@ -113,6 +118,7 @@ def label(
     if file == "-" and labeled == "-":
         raise UsageError("FILE and --labeled are both standard input; give one of them as a path")
 
+    from vsacli.cli.summary import facts_of
     from vsacli.labeling import LabelOptions, label_table
     from vsacli.tables.output import check_output, open_output
     from vsacli.tables.table import read_table
@@ -136,33 +142,40 @@ def label(
         refuse_options_of_folders(file, engine, workers)
         check_output(output, inputs=inputs)  # before the work, not after it
     _check_json(json, output, inputs)
+    look = Look(report, suggest, suggest_to)
+    look.check(output, json, inputs, folder=folder)
+    more: list[tuple[str, bytes]] = []
     with progress_shown(quiet) as progress:
         if folder:
             from vsacli.parts.run import label_folder
 
             how = choose_engine(engine, workers, ray_address)
             source = read_table(labeled, delimiter=delimiter, encoding=encoding) if labeled is not None else None
-            report = label_folder(
+            account = label_folder(
                 file, output, options, labeled=source, labeled_path=labeled, engine=how, progress=progress
             )
         else:
             table = read_table(file, delimiter=delimiter, encoding=encoding, header_line=header_line)
             _check_format(table, output)
             source = read_table(labeled, delimiter=delimiter, encoding=encoding) if labeled is not None else None
-            labels = label_table(table, options, labeled=source, progress=progress)
+            observe = partial(look.observe, progress=progress) if look.wanted else None
+            labels = label_table(table, options, labeled=source, progress=progress, observe=observe)
+            account = labels.report
+            if look.wanted:
+                more = look.files(facts_of(account))
             with open_output(output, inputs=inputs) as sink:
                 table.write(sink, labels.column, labels.rows, labels.values, labels.extra)
-            report = labels.report
+    for path, data in more:
+        with open_output(path) as sink:
+            sink.write(data)
     if json is not None:
         from vsacli.cli.summary import record_of
 
-        record = record_of(report, seed=seed, output=output)
+        record = record_of(account, seed=seed, output=output)
         with open_output(json) as sink:
             sink.write(record)
     if not quiet:
-        from vsacli.cli.summary import facts_of
-
-        show_facts("vsa", facts_of(report))
+        show_facts("vsa", facts_of(account))
 
 
 def _check_json(json: str | None, output: str | None, inputs: list[str]) -> None:

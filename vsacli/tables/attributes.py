@@ -58,6 +58,11 @@ class AttributeEncoder:
         """Number of attributes of each column in use, in order; columns of one name stay apart."""
         return [len(encoder.names) for encoder in self._encoders.values()]
 
+    @property
+    def widths_by_key(self) -> dict[Key, int]:
+        """The same by (name, number of the column among those of that name, from 1)."""
+        return {key: len(encoder.names) for key, encoder in self._encoders.items()}
+
     def fit(self, columns: Columns, decimal: str = ".") -> AttributeEncoder:
         """Fit on (name, values) pairs; `decimal` is the decimal mark of a text table."""
         for _ in self._fit_each(columns, decimal):

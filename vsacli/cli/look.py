@@ -1,0 +1,119 @@
+"""`--report`, `--suggest` and `--suggest-to` of `vsa label`: where they may be written, and what is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from vsacli.errors import UsageError
+
+if TYPE_CHECKING:
+    from vsacli.cli.console import Progress
+    from vsacli.study import LabelingRun, Study
+
+SUGGESTED = 10
+
+Report = Annotated[
+    str | None,
+    typer.Option(
+        "--report",
+        metavar="PATH",
+        help="Write a page (HTML, one file) on what was filled, how certain that is, and what to label next.",
+    ),
+]
+Suggest = Annotated[
+    int | None,
+    typer.Option(
+        "--suggest",
+        metavar="N",
+        min=1,
+        max=500,
+        show_default=False,
+        help=f"Choose N rows to label next, for --suggest-to and --report. Default: {SUGGESTED}.",
+    ),
+]
+SuggestTo = Annotated[
+    str | None,
+    typer.Option(
+        "--suggest-to",
+        metavar="PATH",
+        help="Write the rows to label next as CSV; `-` is standard output, with --output. "
+        "Filled in, it can be given back with --labeled.",
+    ),
+]
+
+
+@dataclass
+class Look:
+    """What was asked for beside the table, and the study that tells it."""
+
+    report: str | None
+    suggest: int | None
+    suggest_to: str | None
+    study: Study | None = None
+
+    @property
+    def wanted(self) -> bool:
+        return self.report is not None or self.suggest_to is not None
+
+    def check(self, output: str | None, json: str | None, inputs: Sequence[str], *, folder: bool) -> None:
+        """Refuse, before the work, what could not be written after it or would replace a file of this run."""
+        from vsacli.tables.output import check_output
+
+        if self.suggest is not None and not self.wanted:
+            raise UsageError("--suggest chooses rows for a file: give --suggest-to FILE (or --report FILE), too")
+        if self.wanted and folder:
+            raise UsageError("--report and --suggest-to are for one file; give one part of the folder as FILE")
+        if self.report is not None and _is_stdout(self.report):
+            raise UsageError("--report - would mix a page with the table; give --report a file")
+        to_stdout = self.suggest_to is not None and _is_stdout(self.suggest_to)
+        if to_stdout and (output is None or _is_stdout(output) or (json is not None and _is_stdout(json))):
+            raise UsageError(
+                "--suggest-to - and another result would both go to standard output; give --output FILE, or "
+                "--suggest-to FILE"
+            )
+        taken = [path for path in (*inputs, output, json) if path is not None and not _is_stdout(path)]
+        for option, path in (("--report", self.report), ("--suggest-to", self.suggest_to)):
+            if path is None or _is_stdout(path):
+                continue
+            check_output(path)
+            for other in taken:
+                if os.path.realpath(path) == os.path.realpath(other) or _same_file(path, other):
+                    raise UsageError(
+                        f"{option} {path} would replace {other}, which this run reads or writes; name another file"
+                    )
+            taken.append(path)
+
+    def observe(self, run: LabelingRun, progress: Progress) -> None:
+        """Study a run; for `label_table` to call."""
+        from vsacli.study import StudyConfig, study
+
+        config = StudyConfig(suggested=self.suggest or SUGGESTED, columns=self.report is not None)
+        self.study = study(run, config, progress)
+
+    def files(self, summary: Sequence[tuple[str, str]]) -> list[tuple[str, bytes]]:
+        """What to write, and where."""
+        assert self.study is not None
+        out = []
+        if self.suggest_to is not None:
+            from vsacli.suggestions import suggestions_csv
+
+            out.append((self.suggest_to, suggestions_csv(self.study)))
+        if self.report is not None:
+            from vsacli.report import report_page
+
+            out.append((self.report, report_page(self.study, summary)))
+        return out
+
+
+def _is_stdout(path: str) -> bool:
+    return path in ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
+
+
+def _same_file(a: str, b: str) -> bool:
+    return Path(a).is_file() and Path(b).exists() and os.path.samefile(a, b)
