@@ -1,4 +1,4 @@
-"""Small random tasks for the tests of the network, in float64."""
+"""Small random tasks for the tests of the networks, in float64."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from vsacli.nn import TaskBatch, VSAConfig, VSAModel, preset
+from vsacli.methods.registry import NETWORKS, build_network, config_class
+from vsacli.nn import TaskBatch, preset
+from vsacli.nn.config import NetworkConfig
+from vsacli.nn.model import ClassOutput
+from vsacli.nn.network import Network
 from vsacli.tasks.episode import Episode, collate
 
 CLASS_CONFIGS = {
@@ -21,11 +25,19 @@ REGRESSION_CONFIGS = {
 }
 CONFIGS = {**CLASS_CONFIGS, **{f"regression-{k}": v for k, v in REGRESSION_CONFIGS.items()}}
 
+METHOD_CONFIGS = {
+    f"{name}-{kind}": config_class(name)(kind=kind)
+    for name, info in NETWORKS.items()
+    for kind in info.kinds
+    if name != "vsa"
+}
+EVERY_CONFIG = {**CONFIGS, **METHOD_CONFIGS}
 
-def model_of(config: VSAConfig, seed: int = 0) -> VSAModel:
-    """A model with random weights everywhere (the readout, too, which starts at zero)."""
+
+def model_of(config: NetworkConfig, seed: int = 0) -> Network:
+    """A network with random weights everywhere (the readout, too, which starts at zero)."""
     torch.manual_seed(seed)
-    model = VSAModel(config).double().eval()
+    model = build_network(config).double().eval()
     with torch.no_grad():
         for p in model.parameters():
             p.add_(0.1 * torch.randn_like(p))
@@ -57,11 +69,11 @@ def batch_of(*episodes: Episode) -> TaskBatch:
 
 
 @torch.no_grad()
-def answers(model: VSAModel, batch: TaskBatch) -> torch.Tensor:
+def answers(model: Network, batch: TaskBatch) -> torch.Tensor:
     """Probabilities (B, U, C), or mean and variance side by side (B, U, 2T)."""
-    if model.config.kind == "classification":
-        return model.classify(batch).log_probs.exp()
-    out = model.regress(batch)
+    out = model(batch)
+    if isinstance(out, ClassOutput):
+        return out.log_probs.exp()
     return torch.cat([out.mean, out.var], -1)
 
 

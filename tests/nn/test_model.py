@@ -1,4 +1,4 @@
-"""What the network promises: padding, equivariance, missing values, gradients."""
+"""What the networks promise: padding, equivariance, missing values, gradients."""
 
 from __future__ import annotations
 
@@ -10,11 +10,15 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.nn.tasks import CLASS_CONFIGS, CONFIGS, answers, batch_of, episode, model_of, permute_rows
+from tests.nn.tasks import CONFIGS, EVERY_CONFIG, answers, batch_of, episode, model_of, permute_rows
 from vsacli.nn import TaskBatch, VSAConfig, VSAModel, preset
+from vsacli.nn.config import NetworkConfig
 from vsacli.tasks.episode import collate
+from vsacli.training.loss import episode_loss
 
 EXACT = {"rtol": 1e-9, "atol": 1e-9}
+CLASS_CONFIGS = {k: c for k, c in EVERY_CONFIG.items() if c.kind == "classification"}
+BY_NETWORK = pytest.mark.parametrize("config", EVERY_CONFIG.values(), ids=EVERY_CONFIG.keys())
 BY_CONFIG = pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS.keys())
 sizes = st.fixed_dictionaries(
     {
@@ -26,10 +30,10 @@ sizes = st.fixed_dictionaries(
 )
 
 
-@BY_CONFIG
+@BY_NETWORK
 @settings(max_examples=10, deadline=None)
 @given(first=sizes, second=sizes, seed=st.integers(0, 1000))
-def test_a_task_in_a_padded_batch_answers_as_alone(config: VSAConfig, first: dict, second: dict, seed: int) -> None:
+def test_a_task_in_a_padded_batch_answers_as_alone(config: NetworkConfig, first: dict, second: dict, seed: int) -> None:
     rng = np.random.default_rng(seed)
     model = model_of(config)
     episodes = [episode(rng, config.kind, **first), episode(rng, config.kind, **second)]
@@ -42,8 +46,8 @@ def test_a_task_in_a_padded_batch_answers_as_alone(config: VSAConfig, first: dic
             assert (together[i, : e.n_unlabeled, e.n_classes :] == 0).all()
 
 
-@BY_CONFIG
-def test_what_stands_in_padding_cannot_reach_the_answer(config: VSAConfig) -> None:
+@BY_NETWORK
+def test_what_stands_in_padding_cannot_reach_the_answer(config: NetworkConfig) -> None:
     rng = np.random.default_rng(1)
     model = model_of(config)
     batch = batch_of(episode(rng, config.kind), episode(rng, config.kind, labeled=4, unlabeled=3, attributes=2))
@@ -54,10 +58,10 @@ def test_what_stands_in_padding_cannot_reach_the_answer(config: VSAConfig) -> No
     torch.testing.assert_close(answers(model, replace(batch, x=x, y=y))[1, :3], before, rtol=0, atol=0)
 
 
-@BY_CONFIG
+@BY_NETWORK
 @settings(max_examples=10, deadline=None)
 @given(size=sizes, seed=st.integers(0, 1000))
-def test_row_order_permutes_the_answer(config: VSAConfig, size: dict, seed: int) -> None:
+def test_row_order_permutes_the_answer(config: NetworkConfig, size: dict, seed: int) -> None:
     rng = np.random.default_rng(seed)
     model = model_of(config)
     e = episode(rng, config.kind, **size)
@@ -67,17 +71,26 @@ def test_row_order_permutes_the_answer(config: VSAConfig, size: dict, seed: int)
     torch.testing.assert_close(answers(model, batch_of(moved))[0], answers(model, batch_of(e))[0][unlabeled], **EXACT)
 
 
-@BY_CONFIG
+@BY_NETWORK
 @settings(max_examples=10, deadline=None)
 @given(size=sizes, seed=st.integers(0, 1000))
-def test_attribute_order_does_not_matter(config: VSAConfig, size: dict, seed: int) -> None:
+def test_attribute_order_does_not_matter(config: NetworkConfig, size: dict, seed: int) -> None:
     rng = np.random.default_rng(seed)
     model = model_of(config)
     e = episode(rng, config.kind, **size)
     order = rng.permutation(e.x.shape[1])
     moved = replace(e, x=e.x[:, order])
     torch.testing.assert_close(answers(model, batch_of(moved)), answers(model, batch_of(e)), **EXACT)
-    width = model.config.channels
+
+
+@BY_CONFIG
+def test_attribute_order_permutes_embeddings(config: VSAConfig) -> None:
+    rng = np.random.default_rng(2)
+    model = model_of(config)
+    e = episode(rng, config.kind)
+    order = rng.permutation(e.x.shape[1])
+    moved = replace(e, x=e.x[:, order])
+    width = config.channels
     embedded = model.embed(batch_of(e)).unflatten(2, (-1, width))[:, :, order].flatten(2)
     torch.testing.assert_close(model.embed(batch_of(moved)), embedded, **EXACT)
 
@@ -85,7 +98,7 @@ def test_attribute_order_does_not_matter(config: VSAConfig, size: dict, seed: in
 @pytest.mark.parametrize("config", CLASS_CONFIGS.values(), ids=CLASS_CONFIGS.keys())
 @settings(max_examples=10, deadline=None)
 @given(size=sizes, seed=st.integers(0, 1000))
-def test_class_order_permutes_the_answer(config: VSAConfig, size: dict, seed: int) -> None:
+def test_class_order_permutes_the_answer(config: NetworkConfig, size: dict, seed: int) -> None:
     rng = np.random.default_rng(seed)
     model = model_of(config)
     e = episode(rng, **size)
@@ -107,8 +120,8 @@ def test_several_targets_share_one_model_and_permute() -> None:
     torch.testing.assert_close(swapped.var, out.var[..., [2, 0, 1]], **EXACT)
 
 
-@BY_CONFIG
-def test_the_filler_of_a_missing_value_cannot_change_the_answer(config: VSAConfig) -> None:
+@BY_NETWORK
+def test_the_filler_of_a_missing_value_cannot_change_the_answer(config: NetworkConfig) -> None:
     rng = np.random.default_rng(3)
     model = model_of(config)
     batch = batch_of(episode(rng, config.kind, missing=0.4))
@@ -119,8 +132,8 @@ def test_the_filler_of_a_missing_value_cannot_change_the_answer(config: VSAConfi
         torch.testing.assert_close(answers(model, replace(batch, x=x)), before, rtol=0, atol=0)
 
 
-@BY_CONFIG
-def test_a_missing_value_differs_from_a_zero(config: VSAConfig) -> None:
+@BY_NETWORK
+def test_a_missing_value_differs_from_a_zero(config: NetworkConfig) -> None:
     rng = np.random.default_rng(4)
     model = model_of(config)
     batch = batch_of(episode(rng, config.kind, missing=0.0))
@@ -143,17 +156,13 @@ def test_unlabeled_rows_inform_each_other(config: VSAConfig) -> None:
     assert change.abs().max() > 1e-8
 
 
-@BY_CONFIG
-def test_gradients_flow_to_every_parameter(config: VSAConfig) -> None:
+@BY_NETWORK
+def test_gradients_flow_to_every_parameter(config: NetworkConfig) -> None:
     rng = np.random.default_rng(6)
     model = model_of(config).train()
     batch = collate([episode(rng, config.kind, unlabeled=8) for _ in range(3)])
-    if config.kind == "classification":
-        loss = -model.classify(batch.tasks.double()).log_probs.gather(2, batch.answer.unsqueeze(-1)).mean()
-    else:
-        out = model.regress(batch.tasks.double())
-        loss = ((out.mean[..., 0] - batch.answer) ** 2 / out.var[..., 0] + out.var[..., 0].log()).mean()
-    loss.backward()
+    batch.tasks = batch.tasks.double()
+    episode_loss(model(batch.tasks), batch, mse_weight=0.5).backward()
     for name, p in model.named_parameters():
         assert p.grad is not None, name
         assert torch.isfinite(p.grad).all(), name
