@@ -44,6 +44,7 @@ class InferenceConfig:
     memory: int = 400 << 20  # bytes that a pass may take, about
     least_chunk: int = 16  # unlabeled rows below which a pass is not cut further
     views: int = 1  # passes averaged: the table as it is, then with the signs of random attributes turned
+    at_a_time: int | None = None  # passes side by side on a CPU, one thread each; None: as torch has threads
 
 
 @dataclass
@@ -104,6 +105,7 @@ def predict(
     seed: int = 0,
     config: InferenceConfig | None = None,
     progress: Progress | None = None,
+    signatures: np.ndarray | None = None,
 ) -> Prediction:
     """Answer every unlabeled row of a table.
 
@@ -126,6 +128,8 @@ def predict(
     config : InferenceConfig, optional
     progress : callable, optional
         Called with (rows done, rows in all).
+    signatures : ndarray of uint64, shape (M,), optional
+        :func:`attribute_signatures` of a larger table that ``x`` is part of, so that its parts are read alike.
 
     Returns
     -------
@@ -157,7 +161,7 @@ def predict(
     target = np.asarray(y, np.int64) if scale is None else scale.apply(y)
 
     runner = _Runner(checkpoint, where, n_classes if classes else 1)
-    signatures = attribute_signatures(x)
+    signatures = attribute_signatures(x) if signatures is None else signatures
     attributes = np.argsort(signatures, kind="stable")
     turned = signs(signatures[attributes], config.views, seed)
     order = row_order(x, signatures, seed, target, rows=support)
@@ -183,7 +187,7 @@ def predict(
         return len(chunk)
 
     done = 0
-    for count in _side_by_side(answer, n_chunks, where):
+    for count in _side_by_side(answer, n_chunks, where, config.at_a_time):
         done += count
         if progress is not None:
             progress(done * len(rows) // len(read), len(rows))
@@ -195,7 +199,9 @@ def predict(
     return out
 
 
-def _side_by_side(answer: Callable[[int], int], n_chunks: int, device: torch.device) -> Iterator[int]:
+def _side_by_side(
+    answer: Callable[[int], int], n_chunks: int, device: torch.device, at_a_time: int | None = None
+) -> Iterator[int]:
     """What ``answer`` returns for each chunk, in order; on a CPU as many at a time as torch has threads.
 
     A pass is made of many small operations. One thread for each of two passes is a third faster than
@@ -205,10 +211,10 @@ def _side_by_side(answer: Callable[[int], int], n_chunks: int, device: torch.dev
     import torch
 
     threads = torch.get_num_threads()
-    if device.type != "cpu" or threads < 2 or n_chunks < 2 * threads:
+    if device.type != "cpu" or (at_a_time is None and (threads < 2 or n_chunks < 2 * threads)):
         yield from map(answer, range(n_chunks))
         return
-    pool = ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,))
+    pool = ThreadPoolExecutor(at_a_time or threads, initializer=torch.set_num_threads, initargs=(1,))
     try:
         yield from pool.map(answer, range(n_chunks))
     finally:
@@ -364,8 +370,7 @@ def _average(parts: list[np.ndarray], classes: bool) -> np.ndarray:
 def _rows_that_fit(config: InferenceConfig, runner: _Runner, n_context: int, n_attributes: int) -> int:
     """Unlabeled rows of a chunk: ``chunk_rows``, or fewer where the table is wide."""
     slots = n_attributes + runner.n_classes
-    # The largest moment of a block holds about ten tensors of (N, S, H) float32, attention included.
-    per_row = slots * max(runner.config.width, runner.config.heads * runner.config.head_width) * 4 * 10
+    per_row = slots * 4 * runner.config.pass_floats
     return int(np.clip(config.memory // per_row - n_context, config.least_chunk, config.chunk_rows))
 
 

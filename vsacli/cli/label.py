@@ -139,7 +139,7 @@ def label(
     inputs = [path for path in (file, labeled) if path is not None]
     folder = os.path.isdir(file)
     if not folder:
-        refuse_options_of_folders(file, engine, workers)
+        refuse_options_of_folders(file, engine, workers, ray_address)
         check_output(output, inputs=inputs)  # before the work, not after it
     _check_json(json, output, inputs)
     look = Look(report, suggest, suggest_to)

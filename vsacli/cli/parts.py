@@ -33,8 +33,8 @@ RayAddress = Annotated[
     typer.Option(
         "--ray-address",
         metavar="ADDRESS",
-        envvar="RAY_ADDRESS",
-        help="The cluster of --engine ray: HOST:PORT, ray://HOST:PORT or auto. Default: a Ray started here.",
+        help="The cluster of --engine ray: HOST:PORT, ray://HOST:PORT or auto. Default: RAY_ADDRESS, else a Ray "
+        "started here.",
     ),
 ]
 
@@ -45,8 +45,10 @@ def choose_engine(engine: EngineChoice, workers: int | None, ray_address: str | 
     Raises
     ------
     UsageError
-        Ray is asked for and not installed.
+        Ray is asked for and not installed, or an address is given and Ray is not asked for.
     """
+    if ray_address is not None and engine is not EngineChoice.ray:
+        raise UsageError(f"--ray-address {ray_address} needs --engine ray")
     if engine is EngineChoice.ray:
         from vsacli.parts.rayengine import on_ray
 
@@ -56,8 +58,12 @@ def choose_engine(engine: EngineChoice, workers: int | None, ray_address: str | 
     return here if workers is None or workers == 1 else in_processes(workers)
 
 
-def refuse_options_of_folders(file: str, engine: EngineChoice, workers: int | None) -> None:
+def refuse_options_of_folders(file: str, engine: EngineChoice, workers: int | None, ray_address: str | None) -> None:
     """Raise UsageError for options that a single table has no use for."""
-    name = "--engine" if engine is not EngineChoice.local else "--workers" if workers is not None else None
-    if name:
+    given = {
+        "--engine": engine is not EngineChoice.local,
+        "--workers": workers is not None,
+        "--ray-address": ray_address is not None,
+    }
+    if name := next((name for name, is_given in given.items() if is_given), None):
         raise UsageError(f"{name} is for a folder of Parquet parts, and {file} is not a folder; leave it out")

@@ -14,12 +14,13 @@ by with fewer of both. The sample decides what columns become; categories that i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from vsacli.errors import UsageError
 from vsacli.labeling import (
     LabelOptions,
     LabelReport,
@@ -163,6 +164,11 @@ def make_plan(
     survey = None
     if labeled is None or options.target in columns:
         column = held.find(options.target)
+        if column >= len(parts[0].open().columns):
+            raise UsageError(
+                f"{options.target!r} stands in the names of folders of {folder}, not in the files; "
+                f"name another --target"
+            )
         survey = survey_target(parts, column, options.target)
         held = HeldTable(folder, columns, len(survey.cells), survey, {column: survey.cells})
     context, column, target = find_target(held, labeled, options)
@@ -230,8 +236,11 @@ def _prepare(
     if len(rows) < report.rows:
         report.notes.append(f"what columns hold was decided from a sample of {len(rows):,} rows and all labels")
 
-    held = _read_rows(held, parts, rows, {column}, progress)
-    encoded = encode_attributes(held, context, column, options, report, progress)
+    held, counters = _read_rows(held, parts, rows, {column}, progress)
+    if context is not None:
+        context.table = held
+    useless = dict.fromkeys(counters, "an id: integers without a gap") if len(rows) < report.rows else {}
+    encoded = encode_attributes(held, context, column, options, report, progress, useless=useless)
     x = encoded.x
     above, below = x[:n_context], x[n_context:]
     outside = chosen[chosen < n_context]
@@ -276,28 +285,56 @@ def _sample(n_rows: int, labeled: np.ndarray, columns: int, seed: int) -> np.nda
 
 def _read_rows(
     held: HeldTable, parts: Sequence[Part], rows: np.ndarray, skip: set[int | None], progress: ProgressCallback
-) -> HeldTable:
-    """The table of some rows, all columns but those in `skip`."""
+) -> tuple[HeldTable, list[int]]:
+    """The table of some rows, all columns but those in `skip`; and the columns that count the rows of the folder.
+
+    A sample of a counter has gaps, so the encoder would not know it as one.
+    """
     import pyarrow as pa
 
     from vsacli.context import together
 
     pieces: dict[int, list[pa.Array]] = {j: [] for j in range(len(held.columns)) if j not in skip}
+    counted = {j: _Range() for j in pieces}
     starts = first_rows(parts)
     for p, part in enumerate(parts):
         progress("reading columns", int(starts[p]), int(starts[-1]))
         inside = rows[np.searchsorted(rows, starts[p]) : np.searchsorted(rows, starts[p + 1])] - starts[p]
         if len(inside):
-            for j, cells in columns_of_part(part, held.columns, pieces, pa.array(inside)):
-                pieces[j].append(cells)
+            for j, column in columns_of_part(part, held.columns, pieces):
+                counted[j].add(column)
+                pieces[j].append(column.take(pa.array(inside)))
+    counters = [j for j, numbers in counted.items() if numbers.has_no_gap(int(starts[-1]))]
     cells = {j: together(piece) for j, piece in pieces.items()}
-    return HeldTable(held.name, held.columns, len(rows), None, cells)
+    return HeldTable(held.name, held.columns, len(rows), None, cells), counters
 
 
-def columns_of_part(
-    part: Part, names: list[str], columns: Sequence[int] | dict, rows: pa.Array
-) -> Iterator[tuple[int, pa.Array]]:
-    """The named rows of columns of a part, in the types that encoders know; keys of folder names are columns, too."""
+@dataclass
+class _Range:
+    """How far the integers of a column reach."""
+
+    low: int = 0
+    high: int = 0
+    n: int = 0  # -1: they are not all integers
+
+    def add(self, column: pa.Array) -> None:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if self.n < 0 or not pa.types.is_integer(column.type) or column.null_count:
+            self.n = -1
+        elif len(column):
+            low, high = (pc.min_max(column)[name].as_py() for name in ("min", "max"))
+            self.low, self.high = (min(self.low, low), max(self.high, high)) if self.n else (low, high)
+            self.n += len(column)
+
+    def has_no_gap(self, n_rows: int) -> bool:
+        """Whether these are as many integers as there are rows, and none is far from the others."""
+        return self.n == n_rows and self.high - self.low == n_rows - 1
+
+
+def columns_of_part(part: Part, names: Sequence[str], columns: Iterable[int]) -> Iterator[tuple[int, pa.Array]]:
+    """Columns of a part, in the types that encoders know; keys of folder names are columns, too."""
     import pyarrow as pa
 
     from vsacli.tables.choose import simplified
@@ -306,7 +343,6 @@ def columns_of_part(
     keys = dict(part.keys)
     for j in columns:
         if j < len(table.columns):
-            yield j, simplified(table.column(j)).take(rows)
+            yield j, simplified(table.column(j))
         else:
-            value = keys[names[j]]
-            yield j, pa.array([value] * len(rows), pa.large_string())
+            yield j, pa.array([keys[names[j]]] * table.n_rows, pa.large_string())

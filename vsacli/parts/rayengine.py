@@ -6,8 +6,13 @@ not at all, and its answers depend on the plan alone, the files come out the sam
 
 from __future__ import annotations
 
+import io
 import os
+import signal
+import threading
 from collections.abc import Iterator, Sequence
+from contextlib import redirect_stdout
+from dataclasses import replace
 from importlib.util import find_spec
 
 from vsacli.errors import ResourceError, UsageError, VsaError
@@ -42,11 +47,12 @@ def on_ray(address: str | None = None, workers: int | None = None) -> Engine:
         import ray
 
         at = address or os.environ.get("RAY_ADDRESS")
-        _connect(at, workers)
-        try:
-            yield from _run_tasks(plan, parts, output, workers)
-        finally:
-            ray.shutdown()
+        with redirect_stdout(io.StringIO()):  # where Ray says which workers it has lost
+            _connect(at, workers)
+            try:
+                yield from _run_tasks(plan, parts, output, workers)
+            finally:
+                ray.shutdown()
 
     return run
 
@@ -56,19 +62,22 @@ def _connect(address: str | None, workers: int | None) -> None:
 
     import ray
 
-    # A worker of a Ray that is started here needs no dashboard, no usage report, and one thread.
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent anywhere
     here = {"num_cpus": workers, "include_dashboard": False} if address is None else {}
+    on_sigterm = signal.getsignal(signal.SIGTERM)
     try:
-        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **here)
+        ray.init(address=address or "local", log_to_driver=False, logging_level=logging.CRITICAL, **here)
     except (ConnectionError, RuntimeError, ValueError, OSError) as error:
-        where = f"the cluster at {address}" if address else "a local Ray"
+        where = f"the cluster at {address} cannot be reached" if address else "Ray cannot be started here"
         reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise ResourceError(f"{where} cannot be reached ({reason}); see --ray-address") from None
+        raise ResourceError(f"{where} ({reason}); see --ray-address") from None
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, on_sigterm)  # Ray's own handler would end the run with another exit code
 
 
 def _run_tasks(plan: Plan, parts: Sequence[Part], output: str, workers: int | None) -> Iterator[PartReport]:
     import ray
+    from ray.exceptions import RayError, RayTaskError
 
     task = ray.remote(num_cpus=1, max_retries=RETRIES)(_work)
     shared = ray.put(plan)
@@ -78,17 +87,18 @@ def _run_tasks(plan: Plan, parts: Sequence[Part], output: str, workers: int | No
     todo = iter(parts)
     while True:
         while len(waiting) < ahead and (part := next(todo, None)) is not None:
-            waiting[task.remote(shared, part, os.path.abspath(output))] = part
+            there = replace(part, path=os.path.abspath(part.path))
+            waiting[task.remote(shared, there, os.path.abspath(output))] = part
         if not waiting:
             return
         (done,), _ = ray.wait(list(waiting), num_returns=1)
         part = waiting.pop(done)
         try:
             yield ray.get(done)
-        except ray.exceptions.RayTaskError as error:
+        except RayTaskError as error:
             cause = error.cause
             raise cause if isinstance(cause, VsaError) else error from None
-        except ray.exceptions.RayError as error:
+        except RayError as error:
             reason = (str(error).splitlines() or [type(error).__name__])[0]
             raise ResourceError(
                 f"{part.path}: Ray lost its worker {RETRIES + 1} times ({type(error).__name__}: {reason}); "

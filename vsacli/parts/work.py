@@ -122,7 +122,7 @@ def _answer(
     from vsacli.inference import InferenceConfig, predict
 
     network = plan.network
-    x = _attributes(network, plan.report, table, part, rows)
+    x = _attributes(network, table, part, rows)
     config = InferenceConfig(at_a_time=at_a_time)
     beside = _companions(network, plan, part, config.chunk_rows - len(rows))
     stacked = np.concatenate([network.labeled, x, beside])
@@ -148,7 +148,7 @@ def _answer(
     return Answers(mean=prediction.mean[:n], std=prediction.std[:n]), prediction.device
 
 
-def _attributes(network: Network, report: LabelReport, table: ParquetTable, part: Part, rows: np.ndarray) -> np.ndarray:
+def _attributes(network: Network, table: ParquetTable, part: Part, rows: np.ndarray) -> np.ndarray:
     """The attributes of rows of a part, float32 (rows, M)."""
     import pyarrow as pa
 
@@ -156,8 +156,9 @@ def _attributes(network: Network, report: LabelReport, table: ParquetTable, part
 
     names = [*table.columns, *(key for key, _ in part.keys if key not in table.columns)]
     kinds = dict(network.columns)
-    cells = columns_of_part(part, names, kinds, pa.array(rows))
-    return network.encoder.transform((names[j], like(column, kinds[j])) for j, column in cells)
+    these = pa.array(rows)
+    cells = columns_of_part(part, names, kinds)
+    return network.encoder.transform((names[j], like(column.take(these), kinds[j])) for j, column in cells)
 
 
 def _companions(network: Network, plan: Plan, part: Part, room: int) -> np.ndarray:
