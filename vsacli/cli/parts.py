@@ -20,21 +20,25 @@ class EngineChoice(StrEnum):
 
 Workers = Annotated[
     int | None,
-    typer.Option("--workers", metavar="N", min=1, help="Of a folder: parts labeled at a time, one process each."),
+    typer.Option(
+        "--workers",
+        metavar="N",
+        min=1,
+        help="Of a folder: parts labeled at a time, one process each. Example: vsa label parts/ -t y -o done/ "
+        "--workers 4",
+    ),
 ]
 EngineOption = Annotated[
     EngineChoice,
-    typer.Option(
-        "--engine", metavar="NAME", help="Of a folder: local, or ray (pip install 'vsacli[ray]') for a cluster."
-    ),
+    typer.Option("--engine", metavar="NAME", help="Of a folder: local, or ray (pip install 'vsacli[ray]')."),
 ]
 RayAddress = Annotated[
     str | None,
     typer.Option(
         "--ray-address",
         metavar="ADDRESS",
-        help="The cluster of --engine ray: HOST:PORT, ray://HOST:PORT or auto. Default: RAY_ADDRESS, else a Ray "
-        "started here.",
+        help="The cluster of --engine ray: HOST:PORT, ray://HOST:PORT or auto. Example: --engine ray "
+        "--ray-address head:6379. Default: RAY_ADDRESS, else a Ray started here.",
     ),
 ]
 
