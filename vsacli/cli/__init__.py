@@ -50,7 +50,24 @@ def _print_version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(invoke_without_command=True, epilog="`vsa COMMAND --help` explains a command.")
+EPILOG = """\b
+Environment:
+  VSA_CHECKPOINT   what --checkpoint says where it is not given
+  VSA_DEVICE       what --device says where it is not given
+  VSA_SHOW_VALUES  1: messages may quote cells in a log, too; 0: not even on a terminal
+  VSA_DEBUG        1: an error shows its traceback
+  NO_COLOR         no colours on a terminal
+
+\b
+Exit status:
+  0 done, 1 bad data or a file that cannot be read or written, 2 a wrong option, 70 a fault of vsa itself,
+  130 interrupted, 141 the reader of a pipe went away, 143 terminated
+
+`vsa COMMAND --help` explains a command.
+"""
+
+
+@app.callback(invoke_without_command=True, epilog=EPILOG)
 def vsa(
     ctx: typer.Context,
     version: bool = typer.Option(False, "--version", help="Show the version and exit.", callback=_print_version),

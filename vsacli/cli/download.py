@@ -16,6 +16,13 @@ from vsacli.errors import CheckpointError, UsageError
 
 _FIGURES = {"classification": "accuracy", "regression": "mse"}  # the one that a list has room for
 
+EPILOG = """\b
+Examples:
+  vsa download ORG/NAME@v2
+  vsa label data.csv -t class --checkpoint ORG/NAME@v2
+  vsa download --list --json
+"""
+
 
 def download(
     repo: Annotated[
@@ -48,8 +55,6 @@ def download(
 
     It goes into the Hub's cache and its folder is printed; other commands find it there by its name, without
     network. What the cache has is not fetched again. HF_ENDPOINT, HF_HUB_CACHE and HF_HUB_OFFLINE are respected.
-
-    Example: vsa download ORG/NAME; vsa label data.csv -t class --checkpoint ORG/NAME
     """
     if list_:
         given = {"REPO": repo, "--revision": revision, "--token": token, "--update": update}

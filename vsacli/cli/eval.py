@@ -21,8 +21,16 @@ from vsacli.cli.options import (
     Seed,
     Task,
     TaskChoice,
+    checkpoints_given,
 )
 from vsacli.errors import UsageError
+
+EPILOG = """\b
+Examples:
+  vsa eval data.csv -t class
+  vsa eval data.csv -t class --methods vsa,forest --json results.jsonl
+  vsa eval --suite tables/ --shots 1,3,5 --json results.jsonl --plot results.png
+"""
 
 
 def evaluate(
@@ -123,7 +131,7 @@ def evaluate(
             suite,
             target=target or "target",
             methods=methods,
-            checkpoints=checkpoint or [],
+            checkpoints=checkpoints_given(checkpoint),
             shots=_numbers("--shots", shots),
             unlabeled=unlabeled,
             episodes=episodes,
@@ -146,7 +154,7 @@ def evaluate(
         table,
         target,
         methods=methods,
-        checkpoints=checkpoint or [],
+        checkpoints=checkpoints_given(checkpoint),
         task=task,
         na=na or [],
         default_na=not no_default_na,

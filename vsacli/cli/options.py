@@ -6,12 +6,16 @@ variables and completion are here.
 
 from __future__ import annotations
 
+import os
 from enum import StrEnum
 from typing import Annotated
 
 import typer
 
 from vsacli.cli.completers import complete_checkpoints, complete_columns
+
+
+CHECKPOINT_VARIABLE = "VSA_CHECKPOINT"
 
 
 class TaskChoice(StrEnum):
@@ -88,7 +92,7 @@ CheckpointOption = Annotated[
         "--checkpoint",
         metavar="PATH|REPO",
         help="The trained network: a folder or a Hub repository. Default: bundled.",
-        envvar="VSA_CHECKPOINT",
+        envvar=CHECKPOINT_VARIABLE,
         autocompletion=complete_checkpoints,
     ),
 ]
@@ -97,11 +101,18 @@ Checkpoints = Annotated[
     typer.Option(
         "--checkpoint",
         metavar="PATH|REPO",
-        help="The trained network. Repeatable, to compare several. Default: bundled.",
-        envvar="VSA_CHECKPOINT",
+        help="The trained network. Repeatable, to compare several. Default: VSA_CHECKPOINT, else bundled.",
         autocompletion=complete_checkpoints,
     ),
 ]
+
+
+def checkpoints_given(checkpoints: list[str] | None) -> list[str]:
+    """The value of `Checkpoints`, or that of the environment, which Typer would split at spaces."""
+    named = os.environ.get(CHECKPOINT_VARIABLE)
+    return checkpoints or ([named] if named else [])
+
+
 Device = Annotated[
     DeviceChoice,
     typer.Option("--device", metavar="NAME", help="auto, cpu, cuda or mps.", envvar="VSA_DEVICE"),

@@ -45,8 +45,11 @@ class LazyGroup(TyperGroup):
         app = typer.Typer(
             add_completion=False, rich_markup_mode=None, context_settings={"help_option_names": ["--help", "-h"]}
         )
-        call = getattr(import_module(module), function)
-        app.command(cmd_name, cls=getattr(call, "command_class", OnceCommand))(call)
+        home = import_module(module)
+        call = getattr(home, function)
+        app.command(cmd_name, cls=getattr(call, "command_class", OnceCommand), epilog=getattr(home, "EPILOG", None))(
+            call
+        )
         return get_command(app)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:

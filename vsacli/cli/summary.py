@@ -2,14 +2,43 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
+from vsacli import __version__
 from vsacli.cellvalues import values_shown
 from vsacli.cli.console import Fact
 from vsacli.labeling import LabelReport
 
 SHOWN_CLASSES = 12
 SHOWN_COLUMNS = 6
+
+RECORD = {
+    "vsa": "version of the command",
+    "table": "the input, as messages call it",
+    "rows": "data rows of it",
+    "columns": "columns of it",
+    "target": "name of the target column",
+    "task": '"classification" or "regression"',
+    "reason": "why it is that kind",
+    "given": "labels that were there, those of --labeled included",
+    "given_by_class": "the same for each class; null for a regression",
+    "missing": "cells without a label",
+    "missing_by_token": "the same by how they are written; an empty name is an empty cell",
+    "used": "each column that was learned from, with the number of attributes made of it",
+    "left_out": "list of {column, reason}",
+    "checkpoint": "the network; null where none was needed",
+    "device": "where it ran; null where none was needed",
+    "seed": "--seed",
+    "filled": "cells that were filled",
+    "filled_by_class": "the same for each class; null for a regression",
+    "not_filled": "cells below --min-confidence",
+    "mean_confidence": "mean probability of the best class over the missing cells; null for a regression",
+    "mean_std": "mean standard deviation of a filled number; null for a classification",
+    "notes": "what was decided or is worth knowing, a sentence each",
+    "output": "--output; null for standard output",
+}
+"""The fields of the summary that --json writes; more may come, none goes."""
 
 
 def facts_of(report: LabelReport) -> list[Fact]:
@@ -35,6 +64,37 @@ def facts_of(report: LabelReport) -> list[Fact]:
     if report.mean_std is not None and report.checkpoint is not None:
         facts.append(("uncertainty", f"{report.mean_std:.4g} (mean standard deviation of a fill)"))
     return facts + [("note", note) for note in report.notes]
+
+
+def record_of(report: LabelReport, *, seed: int, output: str | None) -> bytes:
+    """The summary of `report` as a JSON object; its fields are those of `RECORD`."""
+    classes = report.kind == "classification"
+    record = {
+        "vsa": __version__,
+        "table": report.table,
+        "rows": report.rows,
+        "columns": report.columns,
+        "target": report.target,
+        "task": report.kind,
+        "reason": report.reason,
+        "given": sum(report.given.values()),
+        "given_by_class": report.given if classes else None,
+        "missing": report.missing,
+        "missing_by_token": report.missing_tokens,
+        "used": report.used,
+        "left_out": [{"column": name, "reason": reason} for name, reason in report.left_out],
+        "checkpoint": report.checkpoint,
+        "device": report.device,
+        "seed": seed,
+        "filled": sum(report.filled.values()),
+        "filled_by_class": report.filled if classes else None,
+        "not_filled": report.left_empty,
+        "mean_confidence": report.mean_confidence if classes else None,
+        "mean_std": None if classes else report.mean_std,
+        "notes": report.notes,
+        "output": output,
+    }
+    return json.dumps(record, indent=1, allow_nan=False).encode() + b"\n"
 
 
 def _count(number: int, what: str) -> str:
