@@ -14,7 +14,6 @@ import typer
 
 from vsacli.cli.completers import complete_checkpoints, complete_columns
 
-
 CHECKPOINT_VARIABLE = "VSA_CHECKPOINT"
 
 
