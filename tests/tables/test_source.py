@@ -7,6 +7,7 @@ import gzip
 import io
 import lzma
 import os
+import pickle
 import sys
 import threading
 import zipfile
@@ -61,6 +62,7 @@ def test_a_file_larger_than_one_piece(tmp_path: Path):
         (gzip.compress(TEXT[:5]) + gzip.compress(TEXT[5:]), "gzip"),
         (bz2.compress(TEXT), "bz2"),
         (lzma.compress(TEXT), "xz"),
+        (lzma.compress(TEXT, format=lzma.FORMAT_ALONE), "xz"),
         (pa.compress(TEXT, "zstd", asbytes=True), "zstd"),
         (zipped({"t.csv": TEXT}), "zip"),
         (zipped({"folder/": b"", "folder/t.csv": TEXT, "__MACOSX/folder/._t.csv": b"x"}), "zip"),
@@ -74,6 +76,7 @@ def test_compressed_text_is_known_by_its_content(tmp_path: Path, packed: bytes, 
     sink = io.BytesIO()
     table.write(sink, 1, np.array([1]), pa.array(["y"]))
     assert sink.getvalue() == b"id,label\n1,x\n2,y\n"
+    assert f"compression: {kind}; the output is plain unless its name ends in .gz, .bz2, .xz or .zst" in table.notes
 
 
 @pytest.mark.parametrize(
@@ -121,6 +124,18 @@ def test_damaged_compression(tmp_path: Path, damaged: bytes):
         (b"SQLite format 3\0" + b"\0" * 84, r"SQLite"),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:1\n", r"git lfs pull"),
         (b"t.csv" + b"\0" * 252 + b"ustar\x0000", r"tar archive"),
+        ('{"id": 1}\n{"id": 2}\n'.encode("utf-16"), r"JSON"),
+        (gzip.compress(b'{"id": 1}\n'), r"JSON"),
+        (gzip.compress(gzip.compress(TEXT)), r"compressed twice: unpack it once"),
+        (zipped({"t.csv.bz2": bz2.compress(TEXT)}), r"compressed twice"),
+        (b"\x04\x22\x4d\x18" + b"\0" * 9, r"lz4: unpack it first"),
+        (b"\x1f\x9d\x90" + b"\0" * 9, r"compress \(\.Z\): unpack it first"),
+        (pickle.dumps([1, 2, 3]), r"pickle, which is never opened here: save it as CSV"),
+        (b"<stata_dta><header>", r"Stata"),
+        (b"{\\rtf1 text}", r"RTF"),
+        (b"<table><tr><td>x</td></tr></table>", r"web page"),
+        (b"@RELATION iris\n@ATTRIBUTE x NUMERIC\n", r"ARFF"),
+        (b"\xff\xff\xff\xff\x10\0\0\0", r"Arrow stream"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -180,6 +195,15 @@ def test_a_named_pipe(tmp_path: Path):
     writer.start()
     assert read_source(pipe).data == TEXT * 50_000
     writer.join()
+
+
+@pytest.mark.parametrize("regular", [True, False])
+def test_encrypted_parquet_is_parquet_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, regular: bool):
+    data = b"PARE" + b"\x15\xc0" * 40 + b"PARE"
+    (tmp_path / "t.parquet").write_bytes(data)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+    with pytest.raises(DataError, match=r"encrypted"):
+        read_table(tmp_path / "t.parquet" if regular else "-")
 
 
 def test_parquet_is_known_by_its_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from vsacli.errors import ResourceError
 from vsacli.tables.choose import Fitted, LeftOut, fit_column, simplified
 from vsacli.tables.encoders import ColumnEncoder
 
@@ -75,12 +76,24 @@ class AttributeEncoder:
         Returns
         -------
         ndarray of float32, shape (n, M), NaN where not observed.
+
+        Raises
+        ------
+        ResourceError
+            The attributes do not fit in memory.
         """
         result: _Growing | None = None
-        for n_rows, encoded in self._fit_each(columns, decimal):
-            result = result or _Growing(n_rows)
-            if encoded is not None:
-                result.append(encoded)
+        n_rows = 0
+        try:
+            for n_rows, encoded in self._fit_each(columns, decimal):
+                result = result or _Growing(n_rows)
+                if encoded is not None:
+                    result.append(encoded)
+        except MemoryError:
+            raise ResourceError(
+                f"{n_rows:,} rows of {len(self.attribute_names)} attributes or more do not fit in memory; leave out "
+                f"columns with --exclude, or label about {n_rows // 2:,} rows at a time"
+            ) from None
         return np.empty((0, 0), np.float32) if result is None else result.array
 
     def transform(self, columns: Columns) -> np.ndarray:

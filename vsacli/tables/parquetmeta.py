@@ -156,7 +156,7 @@ def read_footer(file: BinaryIO, name: str) -> Footer:
         _check(footer)
     except DataError:
         raise
-    except (ValueError, IndexError, TypeError, AttributeError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise DataError(f"{name}: the Parquet file is damaged (its metadata cannot be read: {error})") from None
     if any(Chunk.FILE_PATH in c for g in footer.groups for c in get(g, Group.COLUMNS)):
         raise DataError(f"{name}: the Parquet file keeps its columns in other files; write it as one file first")

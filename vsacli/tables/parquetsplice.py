@@ -164,7 +164,7 @@ def _read_index(source: BinaryIO, cut: _Cut, name: str) -> Struct:
         index, _ = decode(source.read(cut.end - cut.start))
         if not all(type(get(page, 1)) is int for page in get(index, 1)):
             raise ValueError("a place is no number")
-    except (ValueError, TypeError) as error:
+    except (ValueError, LookupError, TypeError, RecursionError) as error:
         raise DataError(f"{name}: the Parquet file is damaged (its page index cannot be read: {error})") from None
     return index
 

@@ -14,13 +14,15 @@ from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
 from vsacli.errors import DataError, InputError, ResourceError
+from vsacli.tables.memory import free_memory, spelled
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 _PIECE = 1 << 20
+_SHARE_OF_TEXT = 0.4  # of the free memory, for a text with the positions of its cells and its attributes
 
-PARQUET_MAGIC = b"PAR1"
+PARQUET_MAGIC = (b"PAR1", b"PARE")  # the second: encrypted, its footer included
 
 _COMPRESSIONS = {
     b"\x1f\x8b": "gzip",
@@ -36,7 +38,6 @@ _REFUSED = {
     b"ARROW1": f"an Arrow (Feather) file: {_SAVE_AS}",
     b"FEA1": f"a Feather file: {_SAVE_AS}",
     b"\xff\xff\xff\xff": f"an Arrow stream: {_SAVE_AS}",
-    b"PARE": "an encrypted Parquet file: decrypt it first",
     b"ORC": f"an ORC file: {_SAVE_AS}",
     b"Obj\x01": f"an Avro file: {_SAVE_AS}",
     b"SQLite format 3\x00": "an SQLite database: export the table as CSV",
@@ -106,7 +107,7 @@ def read_source(source: str | Path) -> Source:
         with _open(path) as file:
             head = file.read(4)
             regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
-            if head == PARQUET_MAGIC and regular:
+            if head in PARQUET_MAGIC and regular:
                 return Source(name, b"", path, is_parquet=True)
             size = os.fstat(file.fileno()).st_size if regular else 0
             data = _read_all(file, name, head, size)
@@ -151,6 +152,8 @@ def _read_stdin() -> bytes | bytearray:
 def _read_all(file: IO[bytes], name: str, head: bytes = b"", size: int = 0) -> bytes | bytearray:
     """Read to the end into one piece of memory, without a second copy at any moment."""
     data = bytearray()
+    room = _Room(name)
+    room.check(size)
     try:
         data = bytearray(size)  # of a file its size is known: no growing
         data[: len(head)] = head
@@ -161,20 +164,45 @@ def _read_all(file: IO[bytes], name: str, head: bytes = b"", size: int = 0) -> b
         del data[at:]
         while piece := file.read(_PIECE):
             data += piece
+            room.check(len(data))
     except MemoryError:
-        raise ResourceError(f"{name} does not fit in memory ({max(size, len(data)) / 1e9:.1f} GB so far)") from None
+        raise room.exceeded(max(size, len(data))) from None
     except OSError as error:
         raise InputError(f"{name} cannot be read: {_reason(error)}") from None
     return data
 
 
+class _Room:
+    """Refuses what will not fit in memory, before the system ends the process for it."""
+
+    def __init__(self, name: str) -> None:
+        self._name, self._free = name, free_memory()
+
+    def check(self, size: int) -> None:
+        if self._free is not None and size > self._free:
+            raise self.exceeded(size)
+
+    def exceeded(self, size: int) -> ResourceError:
+        return too_large(self._name, size, self._free)
+
+
+def too_large(name: str, size: int, free: int | None = None) -> ResourceError:
+    """The error for a text of at least `size` bytes that is too large for `free` ones; it names what would fit."""
+    fits = size / 2 if free is None else min(size, free) * _SHARE_OF_TEXT
+    return ResourceError(
+        f"{name} takes {spelled(size)} or more and does not fit in memory; one of up to about {spelled(fits)} would: "
+        f"label it in parts, or leave out columns that say nothing"
+    )
+
+
 def _decompress(data: bytes | bytearray, compression: str, name: str) -> bytearray:
-    result = bytearray()
+    result, room = bytearray(), _Room(f"{name}, decompressed,")
     try:
         for piece in _decompressed(data, compression):
             result += piece
+            room.check(len(result))
     except MemoryError:
-        raise ResourceError(f"{name} does not fit in memory once decompressed") from None
+        raise room.exceeded(len(result)) from None
     except (OSError, EOFError, ValueError, zlib.error) as error:
         raise InputError(f"{name}: the {compression} data is damaged or cut off ({_reason(error)})") from None
     return result
@@ -223,9 +251,10 @@ def _unzip(data: bytes | bytearray, name: str) -> bytearray:
             if len(files) != 1:
                 raise DataError(f"{name} is a zip archive of {len(files)} files: unpack it and name one table")
             with archive.open(files[0]) as file:
-                result = bytearray()
+                result, room = bytearray(), _Room(f"{name}, unpacked,")
                 for piece in _pieces(file):
                     result += piece
+                    room.check(len(result))
     except (zipfile.BadZipFile, OSError, EOFError, RuntimeError, NotImplementedError, zlib.error) as error:
         if isinstance(error, DataError):
             raise
@@ -248,9 +277,7 @@ def _refuse(data: bytes | bytearray, name: str) -> None:
     if head[:9].lower() == b"@relation":
         raise DataError(f"{name} is an ARFF file: {_SAVE_AS}")
     if head[:1] in (b"{", b"[") and _is_json(head):
-        raise DataError(
-            f"{name} is JSON: convert it to CSV first (pandas.read_json(..., lines=True).to_csv(...))"
-        )
+        raise DataError(f"{name} is JSON: convert it to CSV first (pandas.read_json(..., lines=True).to_csv(...))")
 
 
 def _as_utf8(head: bytes) -> bytes:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from vsacli.errors import UsageError
-from vsacli.tables.source import read_source
+from vsacli.tables.source import read_source, too_large
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -118,7 +118,12 @@ def read_table(
     else:
         from vsacli.tables.textfile import TextTable
 
-        table = TextTable(read.data, name=read.name, delimiter=delimiter, encoding=encoding, header_line=header_line)
+        try:
+            table = TextTable(
+                read.data, name=read.name, delimiter=delimiter, encoding=encoding, header_line=header_line
+            )
+        except MemoryError:
+            raise too_large(read.name, len(read.data)) from None
     if read.compression is not None:
         table.notes.append(
             f"compression: {read.compression}; the output is plain unless its name ends in .gz, .bz2, .xz or .zst"
