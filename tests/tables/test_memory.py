@@ -79,7 +79,8 @@ def test_the_command_says_it_in_one_line(tmp_path: Path):
     )
     assert done.returncode == 1
     assert re.fullmatch(
-        r"vsa: error: large\.csv takes 4\.0 GB or more and does not fit in memory; one of up to about \S+ .B would: .*\n",
+        r"vsa: error: large\.csv takes 4\.0 GB or more and does not fit in memory; one of up to about \S+ .B would: "
+        r".*\n",
         done.stderr,
     ), done.stderr
     assert os.listdir(tmp_path) == ["large.csv"]
