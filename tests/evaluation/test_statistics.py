@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
 
+from vsacli.evaluation.metrics import confidence_bins
 from vsacli.evaluation.run import Record
-from vsacli.evaluation.statistics import family_values, mean_ranks, paired_t_test, summarize, win_tie_loss
+from vsacli.evaluation.statistics import (
+    family_values,
+    mean_ranks,
+    paired_t_test,
+    pooled_confidence,
+    summarize,
+    win_tie_loss,
+)
 
 
 def record(
@@ -112,3 +122,36 @@ def test_wins_ties_and_losses() -> None:
 def test_shots_stay_apart() -> None:
     records = [record("a", "m", 0.2, shot=1), record("a", "m", 0.9, shot=5)]
     assert [(s.shot, s.mean) for s in summarize(records, "accuracy")] == [(1, 0.2), (5, 0.9)]
+
+
+def confident(family: str, confidence: list[float], right: list[bool]) -> Record:
+    probs = np.array([[c, 1 - c] for c in confidence])
+    answer = np.array([0 if r else 1 for r in right])
+    return replace(record(family, "m", 0.5, family=family), bins=confidence_bins(answer, probs))
+
+
+def test_pooled_confidence_of_one_family_is_that_of_its_rows() -> None:
+    # Two episodes of four rows: each alone is off by 0.25 or more, together 3 of 4 at 0.75 are right.
+    one = confident("a", [0.75] * 4, [True, True, True, True])
+    two = confident("a", [0.75] * 4, [True, True, False, False])
+    (line,) = pooled_confidence([one, replace(two, episode=1)])
+    assert line.method == "m"
+    assert line.confidence == pytest.approx(0.75)
+    assert line.accuracy == pytest.approx(0.75)
+    assert line.calibration_error == pytest.approx(0.0, abs=1e-9)
+    assert line.surest_half == pytest.approx(0.75)
+
+
+def test_the_surest_half_takes_surer_bins_first_and_the_last_one_in_part() -> None:
+    sure, unsure = [0.95] * 2, [0.65] * 6
+    (line,) = pooled_confidence([confident("a", sure + unsure, [True, True] + [True, False, False] * 2)])
+    # Half of eight rows: the two sure ones, and two of six that are right one time in three.
+    assert line.surest_half == pytest.approx((2 + 2 / 3) / 4)
+    assert line.calibration_error == pytest.approx((2 * 0.05 + 6 * (0.65 - 1 / 3)) / 8)
+
+
+def test_pooled_confidence_weighs_families_the_same_and_leaves_failures_out() -> None:
+    big = confident("a", [0.8] * 20, [True] * 20)
+    small = confident("b", [0.8] * 2, [False] * 2)
+    (line,) = pooled_confidence([big, small, record("c", "m", None), record("d", "bare", 0.5)])
+    assert line.accuracy == pytest.approx(0.5)

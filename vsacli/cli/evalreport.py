@@ -11,7 +11,7 @@ from vsacli.evaluation.file import EncodedFile
 from vsacli.evaluation.intervals import Interval
 from vsacli.evaluation.metrics import CLASSIFICATION_METRICS, REGRESSION_METRICS
 from vsacli.evaluation.run import Record
-from vsacli.evaluation.statistics import summarize, win_tie_loss
+from vsacli.evaluation.statistics import pooled_confidence, summarize, win_tie_loss
 from vsacli.evaluation.table import ALL_LABELS, MethodAnswers, TableAnswer
 from vsacli.evaluation.verdict import confusion, growth, suspicious_rows
 from vsacli.tables.table import Table
@@ -159,11 +159,13 @@ def _suspicious(file: Table, answer: TableAnswer, main: MethodAnswers) -> list[S
 
 
 def suite_sections(title: str, records: Sequence[Record], metric: str, kind: TaskKind, main: str) -> list[Section]:
-    """Means, tests and ranks of a suite; wins of the main method; the other figures; failures."""
+    """Means, tests and ranks of a suite; wins of the main method; the other figures; confidence; failures."""
     sections = [_means(title, records, metric)]
     if any(r.method == main for r in records) and len({r.method for r in records}) > 1:
         sections.append(_wins(records, metric, main))
     sections.append(_all_figures(records, kind))
+    if kind == "classification":
+        sections.append(_confidence(records))
     failed = _failures(records)
     return sections + ([failed] if failed is not None else [])
 
@@ -217,6 +219,15 @@ def _all_figures(records: Sequence[Record], kind: TaskKind) -> Section:
             cells[j] = f"{np.mean(found):.3f}" if found else "-"
     rows = [[method, *cells] for method, cells in values.items()]
     return Section("All figures, mean over numbers of labels", ["method", *(NAMES[n] for n in names)], rows)
+
+
+def _confidence(records: Sequence[Record]) -> Section:
+    rows = [
+        [p.method, *(f"{v:.3f}" for v in (p.confidence, p.accuracy, p.calibration_error, p.surest_half))]
+        for p in pooled_confidence(records)
+    ]
+    columns = ["method", "confidence", "accuracy", NAMES["ece"], NAMES["certain_half_accuracy"]]
+    return Section("Confidence, over the rows of all episodes together", columns, rows)
 
 
 def _failures(records: Sequence[Record]) -> Section | None:

@@ -58,6 +58,55 @@ class WinTieLoss:
     losses: int
 
 
+@dataclass(frozen=True)
+class PooledConfidence:
+    """What a method's confidence is worth, over the rows of all episodes; families weigh the same.
+
+    A calibration error of one small episode is mostly chance, and its mean over episodes stays far from 0
+    however honest the confidences are: pooled, chance averages out.
+
+    Attributes
+    ----------
+    method : which
+    confidence, accuracy : means over rows
+    calibration_error : |accuracy - confidence| in ten bins of confidence, weighted by their rows
+    surest_half : accuracy on the half of all rows with the highest confidence; of the bin at the edge, all
+        rows count in part
+    """
+
+    method: str
+    confidence: float
+    accuracy: float
+    calibration_error: float
+    surest_half: float
+
+
+def pooled_confidence(records: Iterable[Record]) -> list[PooledConfidence]:
+    """A line for each method whose records have bins of confidence, in the order met."""
+    per_method: dict[str, dict[str, np.ndarray]] = {}
+    for r in records:
+        if r.bins and r.error is None:
+            families = per_method.setdefault(r.method, {})
+            families[r.family] = families.get(r.family, 0.0) + np.array(r.bins, dtype=np.float64)
+    lines = []
+    for method, families in per_method.items():
+        shares = [bins / bins[:, 0].sum() for bins in families.values()]
+        rows, right, total = np.mean(shares, axis=0).T  # (bins,) each; rows add up to 1
+        above = np.cumsum(rows[::-1])[::-1] - rows  # share of the rows in surer bins
+        taken = np.clip(0.5 - above, 0.0, rows)
+        part = np.divide(taken, rows, out=np.zeros_like(rows), where=rows > 0)
+        lines.append(
+            PooledConfidence(
+                method,
+                confidence=float(total.sum()),
+                accuracy=float(right.sum()),
+                calibration_error=float(np.abs(right - total).sum()),
+                surest_half=float(2 * (right * part).sum()),
+            )
+        )
+    return lines
+
+
 def family_values(records: Iterable[Record], metric: str, shot: int) -> tuple[list[str], list[str], np.ndarray]:
     """Values of a metric, methods x families, over the episodes that all methods answered.
 
