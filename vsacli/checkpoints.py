@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from vsacli.calibration import CALIBRATION
 from vsacli.errors import CheckpointError, OutputError, UsageError
 from vsacli.tasks.episode import TaskKind
 
@@ -24,7 +25,6 @@ WEIGHTS_FILE = "model.safetensors"
 CARD_FILE = "README.md"
 LARGEST_WEIGHTS = 2 << 30  # bytes; a labeler of this kind has megabytes
 LARGEST_CONFIG = 16 << 20  # bytes
-CALIBRATION = ("temperature", "std_factor")  # what answers are divided or multiplied by
 
 
 @dataclass
@@ -271,7 +271,7 @@ def save_checkpoint(folder: Path, model: Network[Any], meta: dict[str, Any], car
         Made if absent; files in it are replaced.
     model : Network
     meta : dict
-        JSON values; numbers must be finite. ``calibration`` in it may hold `CALIBRATION`, positive numbers.
+        JSON values; numbers must be finite. ``calibration`` in it may hold what `vsacli.calibration` names.
     card : str
         The model card, Markdown.
 

@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from vsacli.calibration import std_factor, temperature
+from vsacli.compact import CompactAttributes, take_rows
 from vsacli.errors import DataError, ResourceError, UsageError
 from vsacli.hashing import attribute_signatures, distinct_rows, row_order, signs
 
@@ -96,7 +98,7 @@ def choose_device(name: str) -> torch.device:
 
 def predict(
     checkpoint: Checkpoint,
-    x: np.ndarray,
+    x: np.ndarray | CompactAttributes,
     labeled: np.ndarray,
     y: np.ndarray,
     n_classes: int = 0,
@@ -113,7 +115,7 @@ def predict(
     ----------
     checkpoint : Checkpoint
         Of the kind that ``y`` asks for.
-    x : ndarray of float32, shape (n, M)
+    x : ndarray of float32, or CompactAttributes, shape (n, M)
         Attributes; NaN where not observed.
     labeled : ndarray of bool, shape (n,)
         Rows with a label.
@@ -177,11 +179,11 @@ def predict(
     def answer(i: int) -> int:
         """Answer chunk ``i``; its number of rows."""
         chunk = read[i * len(read) // n_chunks : (i + 1) * len(read) // n_chunks]
-        unlabeled = x[np.ix_(rows[chunk], attributes)]
+        unlabeled = take_rows(x, rows[chunk], attributes)
         parts = []
         for j in range(min(config.contexts_per_chunk, len(contexts))):
             c = contexts[(i * config.contexts_per_chunk + j) % len(contexts)]
-            context = x[np.ix_(support[c], attributes)]
+            context = take_rows(x, support[c], attributes)
             parts += [runner.run(context * s, target[c], unlabeled * s, config.least_chunk) for s in turned]
         answers[chunk] = _average(parts, classes)
         return len(chunk)
@@ -231,9 +233,7 @@ class _Runner:
         self.model = checkpoint.model.to(device)
         self.device = device
         self.n_classes = n_classes
-        calibration = checkpoint.meta.get("calibration", {})
-        self.temperature = float(calibration.get("temperature", 1.0))
-        self.std_factor = float(calibration.get("std_factor", 1.0))
+        self.calibration: dict[str, float] = checkpoint.meta.get("calibration", {})
         self.width = n_classes if self.kind == "classification" else 2
         self.too_many: int | None = None  # rows of a pass that did not fit
 
@@ -280,8 +280,9 @@ class _Runner:
         with torch.inference_mode():
             output = self.model(self._batch(context, y, chunk))
             if isinstance(output, ClassOutput):
-                return (output.log_probs[0] / self.temperature).softmax(-1).float().cpu().numpy()
-            mean, var = output.mean[0, :, 0], output.var[0, :, 0] * self.std_factor**2
+                t = temperature(self.calibration, len(context), self.n_classes)
+                return (output.log_probs[0] / t).softmax(-1).float().cpu().numpy()
+            mean, var = output.mean[0, :, 0], output.var[0, :, 0] * std_factor(self.calibration) ** 2
             return torch.stack([mean, var], 1).float().cpu().numpy()
 
     def _embedding_pass(self, context: np.ndarray, y: np.ndarray, chunk: np.ndarray) -> np.ndarray:

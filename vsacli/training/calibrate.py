@@ -1,7 +1,8 @@
 """Fitting the confidence of a trained network on validation episodes; the answers stay the same.
 
-Classification: one temperature T, with p = softmax(log p / T) (Guo et al. 2017). Regression: one
-factor on the standard deviation, so that the central 90% interval covers 90% of the answers.
+Classification: a temperature that changes with the number of labels (`vsacli.calibration`), of the least negative
+log likelihood. Regression: one factor on the standard deviation, so that the central 90% interval covers 90% of the
+answers.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from vsacli.calibration import STD_FACTOR, TEMPERATURE, TENFOLD, decades
 from vsacli.nn.answers import ClassOutput
 from vsacli.nn.network import Network
 from vsacli.tasks.episode import Episode, collate
@@ -37,7 +39,7 @@ def calibrate(model: Network[Any], episodes: dict[int, list[Episode]], cells: in
     Returns
     -------
     dict
-        ``{"temperature": T}`` or ``{"std_factor": f}``; empty where there are no episodes.
+        ``temperature`` and ``temperature_tenfold``, or ``std_factor``; empty where there are no episodes.
     """
     everything = [e for group in episodes.values() for e in group]
     if not everything:
@@ -46,7 +48,7 @@ def calibrate(model: Network[Any], episodes: dict[int, list[Episode]], cells: in
     per_family = defaultdict(int)
     for e in everything:
         per_family[e.family] += int(e.scored.sum())
-    logs, hits, errors, weights = [], [], [], []
+    logs, hits, errors, weights, more = [], [], [], [], []
     for batch in batches_by_size(everything, cells):
         tasks = collate(batch)
         output = model(tasks.tasks)
@@ -56,31 +58,41 @@ def calibrate(model: Network[Any], episodes: dict[int, list[Episode]], cells: in
             if isinstance(output, ClassOutput):
                 logs.extend(output.log_probs[i, : e.n_unlabeled, : e.n_classes].double().numpy()[rows])
                 hits.extend(e.answer[rows])
+                more.append(np.full(len(rows), decades(e.n_labeled, e.n_classes)))
             else:
                 mean, var = (v[i, : e.n_unlabeled, 0].double().numpy()[rows] for v in (output.mean, output.var))
                 errors.append(np.abs(e.answer[rows] - mean) / np.sqrt(np.maximum(var, 1e-12)))
     weight = np.concatenate(weights)
     if model.config.kind == "classification":
-        return {"temperature": round(_best_temperature(logs, np.asarray(hits), weight), 4)}
-    return {"std_factor": round(_weighted_quantile(np.concatenate(errors), weight, COVERAGE) / NORMAL_QUANTILE, 4)}
+        first, tenfold = _best_temperature(logs, np.asarray(hits), np.concatenate(more), weight)
+        return {TEMPERATURE: round(first, 4), TENFOLD: round(tenfold, 4)}
+    return {STD_FACTOR: round(_weighted_quantile(np.concatenate(errors), weight, COVERAGE) / NORMAL_QUANTILE, 4)}
 
 
-def _best_temperature(logs: list[np.ndarray], answers: np.ndarray, weight: np.ndarray) -> float:
-    """The temperature of the least weighted negative log likelihood, between 1/4 and 4."""
-    from scipy.optimize import minimize_scalar
+def _best_temperature(
+    logs: list[np.ndarray], answers: np.ndarray, more: np.ndarray, weight: np.ndarray
+) -> tuple[float, float]:
+    """T at one label a class (between 1/4 and 4) and its factor for ten times as many (between 1/2 and 2).
+
+    They have the least weighted negative log likelihood; ``more`` is log10 of the labels a class of each answer.
+    """
+    from scipy.optimize import minimize
     from scipy.special import log_softmax
 
     width = max(len(row) for row in logs)
     padded = np.full((len(logs), width), -np.inf)
     for i, row in enumerate(logs):
         padded[i, : len(row)] = row
+    varied = np.ptp(more) > 0
 
-    def loss(log_t: float) -> float:
-        picked = log_softmax(padded / np.exp(log_t), axis=1)[np.arange(len(answers)), answers]
+    def loss(logs_of_both: np.ndarray) -> float:
+        t = np.exp(logs_of_both[0] + logs_of_both[1] * more * varied)
+        picked = log_softmax(padded / t[:, None], axis=1)[np.arange(len(answers)), answers]
         return float(-(weight * picked).sum())
 
-    best = minimize_scalar(loss, bounds=(-np.log(4), np.log(4)), method="bounded")
-    return float(np.exp(best.x))
+    limits = [(-np.log(4), np.log(4)), (-np.log(2), np.log(2))]
+    first, tenfold = minimize(loss, np.zeros(2), method="L-BFGS-B", bounds=limits).x
+    return float(np.exp(first)), float(np.exp(tenfold if varied else 0.0))
 
 
 def _weighted_quantile(values: np.ndarray, weight: np.ndarray, level: float) -> float:
