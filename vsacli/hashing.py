@@ -9,12 +9,19 @@ same however a table is sorted, and differ with the seed as if drawn at random.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
+from vsacli.compact import CompactAttributes
+
+Attributes = np.ndarray | CompactAttributes
+
 _STEP = np.uint64(0x9E3779B97F4A7C15)
+_BLOCK = 1 << 18  # rows hashed together: what is computed on the way takes no more room in a larger table
 
 
-def attribute_signatures(x: np.ndarray) -> np.ndarray:
+def attribute_signatures(x: Attributes) -> np.ndarray:
     """A number for each attribute that does not depend on the order of rows or attributes.
 
     Two rounds, as in colour refinement of graphs: of its values alone, then of its values and what
@@ -22,24 +29,31 @@ def attribute_signatures(x: np.ndarray) -> np.ndarray:
 
     Parameters
     ----------
-    x : ndarray of float32, shape (n, M)
+    x : ndarray of float32, or CompactAttributes, shape (n, M)
 
     Returns
     -------
     ndarray of uint64, shape (M,)
     """
+    first, second = np.zeros((2, x.shape[1]), np.uint64)
     with np.errstate(over="ignore"):
-        first = np.array([_mix(_bits(c) + np.uint64(1)).sum(dtype=np.uint64) for c in x.T], np.uint64)
-        rows = _combined(x, _mix(first))
-        return np.array([_mix(_bits(c) ^ rows).sum(dtype=np.uint64) for c in x.T], np.uint64)
+        for block in _blocks(len(x)):
+            for j, column in enumerate(_columns(x, block)):
+                first[j] += _mix(_bits(column) + np.uint64(1)).sum(dtype=np.uint64)
+        salts = _mix(first)
+        for block in _blocks(len(x)):
+            rows = _sum_of_mixed(_columns(x, block), salts, block.stop - block.start)
+            for j, column in enumerate(_columns(x, block)):
+                second[j] += _mix(_bits(column) ^ rows).sum(dtype=np.uint64)
+    return second
 
 
-def row_hashes(x: np.ndarray, signatures: np.ndarray, seed: int, rows: np.ndarray | None = None) -> np.ndarray:
+def row_hashes(x: Attributes, signatures: np.ndarray, seed: int, rows: np.ndarray | None = None) -> np.ndarray:
     """A number for each row that does not depend on the order of attributes.
 
     Parameters
     ----------
-    x : ndarray of float32, shape (n, M)
+    x : ndarray of float32, or CompactAttributes, shape (n, M)
     signatures : ndarray of uint64, shape (M,)
         As :func:`attribute_signatures` gives them; of a larger table that ``x`` is part of, too.
     seed : int
@@ -55,7 +69,7 @@ def row_hashes(x: np.ndarray, signatures: np.ndarray, seed: int, rows: np.ndarra
 
 
 def row_order(
-    x: np.ndarray,
+    x: Attributes,
     signatures: np.ndarray,
     seed: int,
     y: np.ndarray | None = None,
@@ -73,7 +87,7 @@ def row_order(
     return np.lexsort(keys if y is None else (y, *keys))
 
 
-def distinct_rows(x: np.ndarray, rows: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+def distinct_rows(x: Attributes, rows: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """First of each group of identical rows, and for each row the position of its group in that list."""
     _, first, back = np.unique(_exact_hashes(x, rows), return_index=True, return_inverse=True)
     return first, back
@@ -98,16 +112,43 @@ def _seeded(seed: int, number: int = 0) -> np.uint64:
     return _mix(np.array([(seed + (number + 1) * int(_STEP)) & (1 << 64) - 1], np.uint64))[0]
 
 
-def _combined(x: np.ndarray, salts: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+def _combined(x: Attributes, salts: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
     """Sum over attributes of the mixed (value, salt), uint64, one for each of the rows."""
-    h = np.zeros(len(x) if rows is None else len(rows), np.uint64)
-    with np.errstate(over="ignore"):
-        for column, salt in zip(x.T, salts, strict=True):
-            h += _mix(_bits(column if rows is None else column[rows]) ^ salt)
+    h = np.empty(len(x) if rows is None else len(rows), np.uint64)
+    for block in _blocks(len(h)):
+        columns = _columns(x, block) if rows is None else _taken(x, rows[block])
+        h[block] = _sum_of_mixed(columns, salts, block.stop - block.start)
     return h
 
 
-def _exact_hashes(x: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+def _sum_of_mixed(columns: Iterator[np.ndarray], salts: np.ndarray, n: int) -> np.ndarray:
+    h = np.zeros(n, np.uint64)
+    with np.errstate(over="ignore"):
+        for column, salt in zip(columns, salts, strict=True):
+            h += _mix(_bits(column) ^ salt)
+    return h
+
+
+def _blocks(n: int) -> Iterator[slice]:
+    for start in range(0, n, _BLOCK):
+        yield slice(start, min(n, start + _BLOCK))
+
+
+def _columns(x: Attributes, block: slice) -> Iterator[np.ndarray]:
+    """Attribute after attribute of consecutive rows."""
+    if isinstance(x, CompactAttributes):
+        return x.parts(block.start, block.stop)
+    return iter(x[block].T)
+
+
+def _taken(x: Attributes, rows: np.ndarray) -> Iterator[np.ndarray]:
+    """Attribute after attribute of some rows."""
+    if isinstance(x, CompactAttributes):
+        return iter(x.take(rows).T)
+    return (column[rows] for column in x.T)
+
+
+def _exact_hashes(x: Attributes, rows: np.ndarray | None = None) -> np.ndarray:
     """A number for each row that tells all different rows apart, uint64."""
     with np.errstate(over="ignore"):
         return _combined(x, _mix(_STEP * (np.arange(x.shape[1], dtype=np.uint64) + np.uint64(1))), rows)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from vsacli.checkpoints import Checkpoint
+    from vsacli.compact import CompactAttributes
     from vsacli.context import LabeledContext
     from vsacli.study import LabelingRun
     from vsacli.tables.attributes import AttributeEncoder
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from vsacli.tables.target import Target
 
 ProgressCallback = Callable[[str, int, int], None]  # step, rows done, rows in all
+
+COMPACT_ROWS = 200_000  # rows from which on attributes are held in less room, which takes some time
 
 
 @dataclass(frozen=True)
@@ -146,8 +149,14 @@ def label_table(
         from vsacli.checkpoints import load_checkpoint
 
         checkpoint = load_checkpoint(options.checkpoint, kind=target.kind)  # first: it may not be there
-        encoded = encode_attributes(table, context, column, options, report, progress)
-        answers = _ask_network(checkpoint, encoded.x, target, options, report, progress)
+        x: np.ndarray | CompactAttributes
+        if observe is None and table.n_rows >= COMPACT_ROWS:
+            x = pack_attributes(table, context, column, options, report, progress)
+        else:
+            encoded = encode_attributes(table, context, column, options, report, progress)
+            x = encoded.x
+        answers = _ask_network(checkpoint, x, target, options, report, progress)
+        del x
         if observe is None:
             encoded = None  # before the cells are spelled: it may be the largest thing in memory
     labels = spell(table, column, target, answers, options, report, n_context=context.n_rows if context else 0)
@@ -270,40 +279,81 @@ def encode_attributes(
     """
     from vsacli.tables.attributes import AttributeEncoder
 
-    excluded = {j for name in options.exclude for j in _named(table, name)}
-    if column in excluded:
-        raise UsageError(f"--exclude {options.target}: the target is never an attribute; leave the option out")
-    useless = {j: reason for j, reason in (useless or {}).items() if j not in excluded}
-    skip = excluded | {column} | set(useless)
-    report.left_out += [(table.columns[j], "--exclude") for j in sorted(excluded)]
-    report.left_out += [(table.columns[j], reason) for j, reason in useless.items()]
-
-    read: list[tuple[int, pa.DataType]] = []
-
-    def columns() -> Iterator[tuple[str, pa.Array]]:
-        for j in context.matched() if context else range(len(table.columns)):
-            if j not in skip:
-                progress("reading columns", j, len(table.columns))
-                cells = context.stacked(j) if context else table.column(j)
-                read.append((j, cells.type))
-                yield table.columns[j], cells
-
+    columns = _ColumnsToEncode(table, context, column, options, report, progress, useless or {})
     encoder = AttributeEncoder(seed=options.seed)
-    x = encoder.fit_transform(columns(), decimal=table.decimal)
+    x = encoder.fit_transform(columns, decimal=table.decimal)
+    _note_attributes(encoder, table, report)
+    return Encoded(x, encoder, columns.read)
+
+
+def pack_attributes(
+    table: Table,
+    context: LabeledContext | None,
+    column: int | None,
+    options: LabelOptions,
+    report: LabelReport,
+    progress: ProgressCallback,
+) -> CompactAttributes:
+    """The same attributes, of a large table in less room."""
+    from vsacli.compact import CompactAttributes
+    from vsacli.tables.attributes import AttributeEncoder
+
+    columns = _ColumnsToEncode(table, context, column, options, report, progress, {})
+    encoder = AttributeEncoder(seed=options.seed)
+    x = encoder.fit_into(CompactAttributes, columns, decimal=table.decimal)
+    _note_attributes(encoder, table, report)
+    assert x is not None  # else there was no attribute
+    return x
+
+
+class _ColumnsToEncode:
+    """The columns that may become attributes, read one after the other; completes what the report says is left out."""
+
+    def __init__(
+        self,
+        table: Table,
+        context: LabeledContext | None,
+        column: int | None,
+        options: LabelOptions,
+        report: LabelReport,
+        progress: ProgressCallback,
+        useless: Mapping[int, str],
+    ) -> None:
+        excluded = {j for name in options.exclude for j in _named(table, name)}
+        if column in excluded:
+            raise UsageError(f"--exclude {options.target}: the target is never an attribute; leave the option out")
+        useless = {j: reason for j, reason in useless.items() if j not in excluded}
+        self._skip = excluded | {column} | set(useless)
+        report.left_out += [(table.columns[j], "--exclude") for j in sorted(excluded)]
+        report.left_out += [(table.columns[j], reason) for j, reason in useless.items()]
+        self._table, self._context, self._progress = table, context, progress
+        self.read: list[tuple[int, pa.DataType]] = []
+
+    def __iter__(self) -> Iterator[tuple[str, pa.Array]]:
+        table, context = self._table, self._context
+        for j in context.matched() if context else range(len(table.columns)):
+            if j not in self._skip:
+                self._progress("reading columns", j, len(table.columns))
+                cells = context.stacked(j) if context else table.column(j)
+                self.read.append((j, cells.type))
+                yield table.columns[j], cells
+                del cells
+
+
+def _note_attributes(encoder: AttributeEncoder, table: Table, report: LabelReport) -> None:
     report.used = dict(encoder.used)
     report.left_out += encoder.left_out
-    if x.shape[1] == 0:
+    if not encoder.attribute_names:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in report.left_out[:5])
         raise DataError(
             f"{table.name}: no column to learn from beside the target"
             f"{f' ({reasons})' if reasons else ''}; add columns that describe the rows"
         )
-    return Encoded(x, encoder, read)
 
 
 def _ask_network(
     checkpoint: Checkpoint,
-    x: np.ndarray,
+    x: np.ndarray | CompactAttributes,
     target: Target,
     options: LabelOptions,
     report: LabelReport,

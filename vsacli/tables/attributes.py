@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Columns = Iterable[tuple[str, pa.Array]]
+
+
+class Store(Protocol):
+    """What attributes are collected in, a column's at a time."""
+
+    def append(self, part: np.ndarray) -> None: ...
+
+
+S = TypeVar("S", bound=Store)
 Key = tuple[str, int]  # a column's name, and its number among the columns of that name
 
 
@@ -82,11 +91,26 @@ class AttributeEncoder:
         ResourceError
             The attributes do not fit in memory.
         """
-        result: _Growing | None = None
+        result = self.fit_into(_Growing, columns, decimal)
+        return np.empty((0, 0), np.float32) if result is None else result.array
+
+    def fit_into(self, store: Callable[[int], S], columns: Columns, decimal: str = ".") -> S | None:
+        """Fit in one pass, and give the attributes of each column to the store: `store(n)`, then `append((n, m))`.
+
+        Returns
+        -------
+        The store; None if there is no column.
+
+        Raises
+        ------
+        ResourceError
+            The attributes do not fit in memory.
+        """
+        result: S | None = None
         n_rows = 0
         try:
             for n_rows, encoded in self._fit_each(columns, decimal):
-                result = result or _Growing(n_rows)
+                result = result or store(n_rows)
                 if encoded is not None:
                     result.append(encoded)
         except MemoryError:
@@ -94,7 +118,7 @@ class AttributeEncoder:
                 f"{n_rows:,} rows of {len(self.attribute_names)} attributes or more do not fit in memory; leave out "
                 f"columns with --exclude, or label about {n_rows // 2:,} rows at a time"
             ) from None
-        return np.empty((0, 0), np.float32) if result is None else result.array
+        return result
 
     def transform(self, columns: Columns) -> np.ndarray:
         """Encode columns of the same names, in any order; a column that is absent is not observed.
