@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import unquote
 
+from tests.hub_writes import describe, receive
+
 TOKEN = "hf_rightToken"
 LFS_AT = 1000  # bytes from which a file has a SHA-256 as ETag, as those under Git LFS
 
@@ -58,6 +60,12 @@ class HubServer:
         Whether large files are answered with an address elsewhere, as the Hub does.
     elsewhere : list of str
         Paths asked for there, without a token.
+    uploads : dict of str to bytes
+        Large files that arrived, by SHA-256.
+    messages : list of str
+        Of the commits that arrived.
+    refused : str
+        Writing to paths that start so is forbidden.
     """
 
     def __init__(self) -> None:
@@ -71,6 +79,9 @@ class HubServer:
         self.headers: dict[str, str] = {}
         self.redirects = False
         self.elsewhere: list[str] = []
+        self.uploads: dict[str, bytes] = {}
+        self.messages: list[str] = []
+        self.refused = "nothing"
         self.release = threading.Event()
         outer = self
 
@@ -82,6 +93,12 @@ class HubServer:
 
             def do_HEAD(self) -> None:
                 outer.answer(self)
+
+            def do_POST(self) -> None:
+                receive(outer, self)
+
+            def do_PUT(self) -> None:
+                receive(outer, self)
 
             def log_message(self, format: str, *args: object) -> None:
                 pass
@@ -119,6 +136,8 @@ class HubServer:
             )
             data = next(data for data in files if request.path.endswith(etag(data)))
             return self.send(request, "", data, "")
+        if (about := re.fullmatch(r"/api/models/([^/]+/[^/]+)", request.path)) is not None:
+            return describe(self, request, about[1])
         found = re.fullmatch(r"/([^/]+/[^/]+)/resolve/([^/]+)/(.+)", request.path)
         assert found is not None, request.path
         repo, revision, name = self.repos.get(found[1]), unquote(found[2]), found[3]

@@ -6,14 +6,12 @@ model.safetensors and README.md. A file is kept only if its bytes have the hash 
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
-from urllib.parse import urlsplit
 
 from vsacli import __version__
 from vsacli.checkpoints import (
@@ -26,7 +24,8 @@ from vsacli.checkpoints import (
     read_config,
     read_folder,
 )
-from vsacli.errors import CheckpointError, OutputError, UsageError, VsaError
+from vsacli.errors import CheckpointError, OutputError, VsaError
+from vsacli.hubaccess import LOGIN, check_endpoint, check_token, quiet_client, transport_error
 from vsacli.hubcache import HubRef, find_cached, has_hash, is_sound, remove
 
 LARGEST = {CONFIG_FILE: LARGEST_CONFIG, WEIGHTS_FILE: LARGEST_WEIGHTS, CARD_FILE: LARGEST_CONFIG}  # bytes
@@ -114,23 +113,20 @@ class _Download:
         self.token = token if token is not None else get_token()
         self.progress = progress
         self.timeout: int = constants.HF_HUB_ETAG_TIMEOUT
-        _check_endpoint(self.endpoint)
-        if self.token is not None and re.fullmatch(r"[!-~]+", self.token) is None:
-            raise UsageError(
-                "the token is empty or has characters that no token has; see https://hf.co/settings/tokens"
-            )
+        check_endpoint(self.endpoint)
+        check_token(self.token)
 
     def run(self) -> Path:
         """Fetch what is missing; the folder of the snapshot."""
-        with _quiet_client(), self._failures(CONFIG_FILE):
+        with quiet_client(), self._failures(CONFIG_FILE):
             commit, etag = self._ask(CONFIG_FILE, self.ref.revision)
             config = self._get(CONFIG_FILE, commit, etag)
         read_config(config.parent, str(self.ref))  # before its weights are fetched: is it one of ours at all?
-        with _quiet_client(), self._failures(WEIGHTS_FILE):
+        with quiet_client(), self._failures(WEIGHTS_FILE):
             self._get(WEIGHTS_FILE, commit, self._ask(WEIGHTS_FILE, commit)[1])
-        with _quiet_client(), self._failures(CARD_FILE), self._may_lack():
+        with quiet_client(), self._failures(CARD_FILE), self._may_lack():
             self._get(CARD_FILE, commit, self._ask(CARD_FILE, commit)[1])
-        with _quiet_client(), self._failures(CONFIG_FILE):
+        with quiet_client(), self._failures(CONFIG_FILE):
             self._transfer(CONFIG_FILE, self.ref.revision)  # the files are there: the branch or tag may point to them
         return config.parent
 
@@ -203,30 +199,28 @@ class _Download:
         """Raise what an exception of the client means; some are subclasses of others, so that the order matters."""
         from huggingface_hub import errors
 
-        transport = next(c for c in errors.HfHubHTTPError.__mro__ if c.__name__ == "HTTPError")  # httpx's, by version
         cause = e.__cause__ if isinstance(e, errors.LocalEntryNotFoundError) and e.__cause__ is not None else e
         status = getattr(getattr(cause, "response", None), "status_code", None)
-        login = "log in with `hf auth login`, or set HF_TOKEN"
         page = f"{self.endpoint}/{self.ref.repo}"
         if isinstance(cause, errors.OfflineModeIsEnabled):
             what, then = "it is not in the cache, and the Hub is offline by HF_HUB_OFFLINE", "unset that to fetch it"
         elif isinstance(cause, errors.GatedRepoError):
             what = "the repository is gated"
-            then = f"ask for access at {page}" + ("" if self.token else f", then {login}")
+            then = f"ask for access at {page}" + ("" if self.token else f", then {LOGIN}")
         elif isinstance(cause, errors.DisabledRepoError):
             what, then = "the repository is disabled", f"see {page}"
         elif isinstance(cause, errors.RepositoryNotFoundError) and self.token:
             what = "no such repository, or a private one that the token has no access to"
             then = "check the name and the token"
         elif isinstance(cause, errors.RepositoryNotFoundError):
-            what, then = "no such repository, or a private one", f"check the name, or {login}"
+            what, then = "no such repository, or a private one", f"check the name, or {LOGIN}"
         elif isinstance(cause, errors.RevisionNotFoundError):
             what, then = "no such revision", f"see the branches and tags at {page}/tree/main"
         elif isinstance(cause, errors.EntryNotFoundError) and status is not None:
             what = "the repository has no such file: it is not a checkpoint of ours"
             then = f"one has {CONFIG_FILE} and {WEIGHTS_FILE}; check the name"
         elif status == 401:
-            what, then = "the token is not valid", f"{login} with a new one"
+            what, then = "the token is not valid", f"{LOGIN} with a new one"
         elif status == 403:
             what, then = "access is refused", "the token needs the right to read this repository"
         elif status is not None:
@@ -238,35 +232,13 @@ class _Download:
             ) from e
         elif isinstance(cause, OSError) and "Consistency check failed" in str(cause):
             what, then = "the file arrived incomplete", "try again"
-        elif isinstance(cause, (transport, OSError)):
+        elif isinstance(cause, (transport_error(), OSError)):
             reason = " ".join(str(cause).split()) or type(cause).__name__
             what = f"the Hub cannot be reached: {reason}"
             then = "check the connection and the proxy; the cache works without"
         else:
             raise e
         raise self._error(name, what, then) from e
-
-
-def _check_endpoint(endpoint: str) -> None:
-    try:
-        parts = urlsplit(endpoint)
-        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        valid = False
-    if not valid or not endpoint.isprintable() or " " in endpoint:
-        raise UsageError(f"HF_ENDPOINT {endpoint!r} is no address; give one such as https://huggingface.co")
-
-
-@contextmanager
-def _quiet_client() -> Iterator[None]:
-    """Within the block the client logs no advice to stderr; what matters comes as exceptions."""
-    logger = logging.getLogger("huggingface_hub")
-    before = logger.level
-    logger.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logger.setLevel(before)
 
 
 def _bar(name: str, progress: Progress) -> Any:

@@ -35,6 +35,7 @@ class Commands(LazyGroup):
         "meta-train": ("vsacli.cli.meta_train", "meta_train", "Learn from many tables how to fill in labels."),
         "eval": ("vsacli.cli.eval", "evaluate", "Find out how good the labels are, on one table or over many."),
         "download": ("vsacli.cli.download", "download", "Fetch a trained network from the Hugging Face Hub."),
+        "upload": ("vsacli.cli.upload", "upload", "Publish a trained network on the Hugging Face Hub."),
         "completion": ("vsacli.cli.completion", "completion", "Print the completion script of a shell."),
     }
 
