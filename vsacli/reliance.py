@@ -88,8 +88,11 @@ def leaning(
     before = ask(x)
     ends = np.cumsum([width for _, width in columns])
     parts = [np.arange(end - width, end) for end, (_, width) in zip(ends, columns, strict=True)]
-    answer = before.mean if before.proba is None else before.proba.argmax(1)
-    assert answer is not None
+    if before.proba is not None:
+        answer = before.proba.argmax(1)
+    else:
+        assert before.mean is not None
+        answer = before.mean / (np.abs(before.mean).max() or 1.0)
     scores = np.array([_association(x[moved][:, part], answer, before.proba is not None) for part in parts])
     tried = np.argsort(-scores, kind="stable")[:MOST_COLUMNS]
     out = []
@@ -108,8 +111,9 @@ def _change(before: Prediction, after: Prediction) -> tuple[float, float]:
         return share, float(np.abs(before.proba - after.proba).sum(1).mean() / 2)
     assert before.mean is not None
     assert after.mean is not None
-    spread = before.mean.std()
-    return 0.0, float(np.sqrt(np.mean((before.mean - after.mean) ** 2)) / spread) if spread else 0.0
+    size = max(np.abs(before.mean).max(), np.abs(after.mean).max()) or 1.0  # the largest numbers have no square
+    a, b = before.mean / size, after.mean / size
+    return 0.0, float(np.sqrt(np.mean((a - b) ** 2)) / a.std()) if a.std() else 0.0
 
 
 def _association(x: np.ndarray, answer: np.ndarray, classes: bool) -> float:

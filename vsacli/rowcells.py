@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +25,7 @@ class RowCells:
         if row >= above:
             return f"row {row - above + 1:,}"
         assert self._run.context is not None
-        return f"a labeled row of {self._run.context.source.name}"
+        return f"a labeled row of {PurePath(self._run.context.source.name).name}"
 
     def take(self, rows: np.ndarray, columns: Sequence[int]) -> list[list[Any]]:
         """The cells of `rows` in `columns` of the table, a list a row; "" where the other table has no such column."""

@@ -4,11 +4,11 @@ A batch :math:`S` is chosen greedily so that the rows, labeled ones :math:`L` in
 
 .. math:: f(S) = \sum_i w_i \max_{j \in S \cup L} k(z_i, z_j), \qquad k(z, z') = \exp(-\lVert z - z' \rVert^2 / s)
 
-with the embeddings :math:`z`, the network's own uncertainty :math:`w`, and the median squared distance :math:`s`. That is
-facility location, a submodular function, of which the greedy batch has at least 63% of the best value; Wei, Iyer &
-Bilmes ("Submodularity in data subset selection and active learning", ICML 2015) choose batches with it among the least
-certain rows, here uncertainty is the weight. Neither alone does: the least certain rows are often neighbours on a border
-that no label settles, and the most diverse ones are outliers. `benchmarks/suggest.py` compares them.
+with the embeddings :math:`z`, the network's own uncertainty :math:`w`, and the median squared distance :math:`s`.
+That is facility location, a submodular function, of which the greedy batch has at least 63% of the best value; Wei,
+Iyer & Bilmes ("Submodularity in data subset selection and active learning", ICML 2015) choose batches with it among the
+least certain rows; here uncertainty is the weight. Neither alone does: the least certain rows are often neighbours on a
+border that no label settles, and the most diverse ones are outliers. `benchmarks/suggest.py` compares them.
 """
 
 from __future__ import annotations

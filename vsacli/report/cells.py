@@ -1,4 +1,4 @@
-"""What stands in people's cells, made fit for a page: no markup, no text that turns the line around, nothing endless."""
+"""What stands in people's cells, made fit for a page: no markup, nothing endless, no text that turns a line around."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def shown(value: Any, longest: int = LONGEST) -> str:
         return ""
     text = value if isinstance(value, str) else _plain(value)
     head = text[: 2 * longest]
-    clean = "".join(_visible(c) for c in " ".join(head.split()) or head)
+    clean = "".join(_visible(c) for c in " ".join(head.split()))
     return clean if len(clean) <= longest and len(head) == len(text) else clean[: longest - 1] + "…"
 
 

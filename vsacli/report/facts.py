@@ -16,7 +16,7 @@ from vsacli.study import Study
 
 MOST_CLASSES = 12  # with a bar, a colour and a mark of their own; the others share one
 SHOWN_ROWS = 12  # least certain rows
-SHOWN_COLUMNS = 8  # of a row
+SHOWN_COLUMNS = 7  # of a row
 HOVER_COLUMNS = 6
 BINS = 20
 
@@ -93,12 +93,13 @@ def facts_of(study: Study, summary: Sequence[tuple[str, str]]) -> ReportFacts:
     classes = run.target.kind == "classification"
     filled = sum(report.filled.values())
     what = "label" if classes else "number"
+    name = report.table.replace("\\", "/").rsplit("/", 1)[-1]  # a page is passed on: no folders of this machine
     return ReportFacts(
-        table=shown(report.table.replace("\\", "/").rsplit("/", 1)[-1], 120),
+        table=shown(name, 120),
         target=shown(report.target, 80),
         kind=report.kind,
         headline=_headline(filled, report.missing, report.rows, sum(report.given.values()), what),
-        summary=[(name, shown(value, 2000)) for name, value in summary],
+        summary=[(what, shown(value.replace(report.table, name), 2000)) for what, value in summary],
         balance=_balance(study) if classes else None,
         numbers=None if classes else _numbers(study),
         certainty=_certainty(study),
@@ -197,7 +198,7 @@ def _map(study: Study, cells: RowCells) -> Map | None:
     ends = None
     if run.target.kind == "regression":
         numbers = _sample_numbers(study)
-        ends = (plain_number(float(numbers.min())), plain_number(float(numbers.max())))
+        ends = (_number(float(numbers.min())), _number(float(numbers.max())))
     points = []
     for i in np.argsort(np.arange(len(plane)) < n, kind="stable"):  # labeled rows are drawn last, on top
         given = bool(i < n)
@@ -224,7 +225,15 @@ def _map(study: Study, cells: RowCells) -> Map | None:
 def _told_certainty(study: Study, value: float) -> str:
     if study.run.target.kind == "classification":
         return f"filled, confidence {value:.2f}"
-    return f"filled, ± {plain_number(float(value))}"
+    return f"filled, ± {_number(float(value))}"
+
+
+def _number(value: float) -> str:
+    """Four digits; in powers of ten where that is long."""
+    if value and not 1e-6 <= abs(value) < 1e12:
+        return f"{value:.4g}"
+    text = plain_number(value)
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _sample_numbers(study: Study) -> np.ndarray:
@@ -241,7 +250,7 @@ def _labels(study: Study) -> tuple[list[str], np.ndarray, np.ndarray, list[str]]
         order = np.argsort(np.argsort(numbers, kind="stable"), kind="stable")
         low, span = numbers.min(), np.ptp(numbers)
         size = (numbers - low) / span if span > 0 and np.isfinite(span) else order / max(len(order) - 1, 1)
-        return [plain_number(float(v)) for v in numbers], size, np.zeros(len(numbers), np.int64), []
+        return [_number(float(v)) for v in numbers], size, np.zeros(len(numbers), np.int64), []
     assert run.answers.proba is not None
     codes = np.concatenate(
         [run.target.codes[study.rows[: study.n_labeled]], run.answers.proba[study.place].argmax(axis=1)]
@@ -257,10 +266,12 @@ def _labels(study: Study) -> tuple[list[str], np.ndarray, np.ndarray, list[str]]
 
 
 def _told_columns(study: Study) -> list[int]:
-    """Columns to show of a row: the first of the file, by which one may know it, then what the answers lean on."""
+    """Columns to show of a row: one by which it may be known, then what the answers lean on, then the others."""
     run = study.run
     leaned, used = [found.column for found in study.leaning], [j for j, _ in run.columns]
-    every = [0, *leaned, *used, *range(len(run.table.columns))]
+    others = range(len(run.table.columns))
+    first = [j for j in others[:1] if j in used or len(run.table.column(j)[:1000].unique()) > 1]
+    every = [*first, *leaned, *used, *others]
     return [j for j in dict.fromkeys(every) if j != run.column]
 
 
@@ -272,7 +283,12 @@ def _rows(study: Study, cells: RowCells, places: np.ndarray) -> Rows | None:
     columns = _told_columns(study)[:SHOWN_COLUMNS]
     rows = study.missing_rows[places]
     classes = run.target.kind == "classification"
-    header = ["row", run.options.target, "confidence" if classes else "±", *(run.table.columns[j] for j in columns)]
+    header = [
+        "row",
+        f"{run.options.target} (answer)",
+        "confidence" if classes else "±",
+        *(run.table.columns[j] for j in columns),
+    ]
     out = []
     for place, row, told in zip(places, rows, cells.take(rows, columns), strict=True):
         if classes:
@@ -281,7 +297,7 @@ def _rows(study: Study, cells: RowCells, places: np.ndarray) -> Rows | None:
             certainty = f"{run.certainty[place]:.2f}"
         else:
             assert run.answers.mean is not None
-            answer, certainty = plain_number(float(run.answers.mean[place])), plain_number(float(run.certainty[place]))
+            answer, certainty = _number(float(run.answers.mean[place])), _number(float(run.certainty[place]))
         number = f"{row - run.n_above + 1}"
         out.append([number, shown(answer, 40), certainty, *(shown(value, 40) for value in told)])
     return Rows([shown(name, 40) for name in header], out)

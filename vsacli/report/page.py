@@ -5,13 +5,16 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 
 from vsacli import __version__
 from vsacli.report.cells import escaped
 from vsacli.report.facts import Histogram, Map, ReportFacts, Rows
 from vsacli.report.style import SCRIPT, STYLE
-from vsacli.report.svg import bars, histogram, leaning_bars, legend_mark, scale_marks, scatter
+from vsacli.report.svg import bars, edge_names, histogram, leaning_bars, legend_mark, scale_marks, scatter
+
+_NUMBER = re.compile(r"([+-]?[\d.,]+([eE][+-]?\d+)?%?)?")
 
 
 def page(facts: ReportFacts) -> str:
@@ -52,8 +55,14 @@ def _policy() -> str:
     return f"default-src 'none'; style-src 'sha256-{digest(STYLE)}'; script-src 'sha256-{digest(SCRIPT)}'"
 
 
-def _section(name: str, title: str, *parts: str) -> str:
-    return f'<section aria-labelledby="{name}">\n<h2 id="{name}">{title}</h2>\n' + "\n".join(parts) + "\n</section>\n"
+def _section(name: str, title: str, *parts: str, whole: bool = False) -> str:
+    """A part of the page; a `whole` one stays on one sheet of paper."""
+    kind = ' class="whole"' if whole else ""
+    return (
+        f'<section{kind} aria-labelledby="{name}">\n<h2 id="{name}">{title}</h2>\n'
+        + "\n".join(parts)
+        + "\n</section>\n"
+    )
 
 
 def _filled(facts: ReportFacts) -> str:
@@ -66,18 +75,25 @@ def _filled(facts: ReportFacts) -> str:
             numbers=range(1, 1 + len(facts.balance.series)),
         )
         words = "Rows of each class among the labels that were given, and among those that were filled in."
-        return _section("filled", "What was filled", f"<p>{words}</p>", _key_of_bars(), chart, _details(table))
+        return _section(
+            "filled", "What was filled", f"<p>{words}</p>", _key_of_bars(), chart, _details(table), whole=True
+        )
     if facts.numbers is not None:
         words = (
             "The numbers that were given (outline), and those that were filled in (bars), each as shares of its own."
         )
         chart = histogram(facts.numbers, "Given and filled numbers", facts.target)
-        return _section("filled", "What was filled", f"<p>{words}</p>", chart, _details(_bins(facts.numbers)))
+        return _section(
+            "filled", "What was filled", f"<p>{words}</p>", chart, _details(_bins(facts.numbers)), whole=True
+        )
     return ""
 
 
 def _key_of_bars() -> str:
-    swatch = '<svg class="swatch" viewBox="0 0 14 10" aria-hidden="true"><rect class="{}" x="1" y="1" width="12" height="8"/></svg>'
+    swatch = (
+        '<svg class="swatch" viewBox="0 0 14 10" aria-hidden="true">'
+        '<rect class="{}" x="1" y="1" width="12" height="8"/></svg>'
+    )
     return (
         f'<ul class="key"><li>{swatch.format("b0")} given: rows and their share of all given labels</li>'
         f"<li>{swatch.format('b1')} filled: rows and their share of all filled labels</li></ul>"
@@ -99,7 +115,7 @@ def _certainty(facts: ReportFacts) -> str:
         )
         axis = "standard deviation"
     chart = histogram(facts.certainty, f"Answers by {axis}", axis)
-    return _section("certainty", "How certain", f"<p>{words}</p>", chart, _details(_bins(facts.certainty)))
+    return _section("certainty", "How certain", f"<p>{words}</p>", chart, _details(_bins(facts.certainty)), whole=True)
 
 
 def _map(facts: ReportFacts) -> str:
@@ -110,10 +126,11 @@ def _map(facts: ReportFacts) -> str:
     words = (
         f"{many - given:,} answered and {given:,} labeled rows as the network places them (t-SNE of its embeddings). "
         "Rows near each other are alike to the network; distances between groups say nothing. "
-        "Point at a row to read it."
+        "Labeled rows were read with their label, so they stand apart from the rows that may be of their kind. "
+        '<span class="pointing">Point at a row to read it.</span>'
     )
     chart = scatter(facts.map, f"Map of {many} rows by {facts.target}")
-    return _section("map-of-rows", "Map of the rows", f"<p>{words}</p>", _key_of_map(facts.map), chart)
+    return _section("map-of-rows", "Map of the rows", f"<p>{words}</p>", _key_of_map(facts.map), chart, whole=True)
 
 
 def _key_of_map(data: Map) -> str:
@@ -140,14 +157,14 @@ def _suggested(facts: ReportFacts) -> str:
         "differ from one another. Numbers are those of the map."
     )
     rows = Rows(["", *facts.suggested.header], [[str(i + 1), *r] for i, r in enumerate(facts.suggested.cells)])
-    return _section("next", "Which rows to label next", f"<p>{words}</p>", _rows(rows, "Rows to label next", (0, 1, 3)))
+    return _section("next", "Which rows to label next", f"<p>{words}</p>", _rows(rows, "Rows to label next"))
 
 
 def _least_certain(facts: ReportFacts) -> str:
     if facts.least_certain is None:
         return ""
     words = "Look here first for wrong answers. Rows are counted from 1, without the header."
-    table = _rows(facts.least_certain, "The least certain answers", (0, 2))
+    table = _rows(facts.least_certain, "The least certain answers")
     return _section("least", "The least certain answers", f"<p>{words}</p>", table)
 
 
@@ -161,7 +178,8 @@ def _leaning(facts: ReportFacts) -> str:
         else "the mean change of the numbers, in standard deviations of the answers"
     )
     words = (
-        f"For one column at a time, its cells were shuffled among the answered rows of a sample, and the network asked again. "
+        "For one column at a time, its cells were shuffled among the answered rows of a sample, and the network "
+        "asked again. "
         f"The bars are {unit}. They say what the answers lean on, not whether that is right: "
         "whether answers get worse cannot be measured with few labels. "
         "Of columns that say the same, each can seem to matter little."
@@ -171,7 +189,9 @@ def _leaning(facts: ReportFacts) -> str:
     header = ["column", "mean change", *(["other labels"] if classes else [])]
     cells = [[name, f"{change:.3f}", *([f"{rows:.1%}"] if classes else [])] for name, rows, change in facts.leaning]
     table = _table("How much the answers lean on each column", header, cells, numbers=(1, 2))
-    return _section("columns", "Columns that the answers lean on", f"<p>{words}{more}</p>", chart, _details(table))
+    return _section(
+        "columns", "Columns that the answers lean on", f"<p>{words}{more}</p>", chart, _details(table), whole=True
+    )
 
 
 def _run(facts: ReportFacts) -> str:
@@ -179,15 +199,18 @@ def _run(facts: ReportFacts) -> str:
     return _section("run", "The run", f"<dl>{items}</dl>")
 
 
-def _rows(rows: Rows, caption: str, numbers: Sequence[int]) -> str:
+def _rows(rows: Rows, caption: str) -> str:
+    """Rows of the file; columns of numbers are set to the right."""
+    columns = list(zip(*rows.cells, strict=True))
+    numbers = [j for j, cells in enumerate(columns) if all(_NUMBER.fullmatch(c) for c in cells)]
     return _table(caption, rows.header, rows.cells, numbers=numbers)
 
 
 def _bins(data: Histogram) -> str:
-    edges = data.edges
+    names = edge_names(data.edges)
     rows = [
-        [f"{edges[i]:.6g} to {edges[i + 1]:.6g}", *(f"{counts[i]:,}" for _, counts in data.series)]
-        for i in range(len(edges) - 1)
+        [f"{names[i]} to {names[i + 1]}", *(f"{counts[i]:,}" for _, counts in data.series)]
+        for i in range(len(names) - 1)
     ]
     return _table("Rows in each bin", ["from, to", *(n for n, _ in data.series)], rows, numbers=range(1, 3))
 
@@ -198,15 +221,20 @@ def _table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]], n
     def side(j: int) -> str:
         return ' class="n"' if j in numbers else ""
 
-    head = "".join(f'<th scope="col"{side(j)}><bdi>{escaped(name)}</bdi></th>' for j, name in enumerate(header))
+    head = "".join(f'<th scope="col"{side(j)}><bdi>{_breakable(name)}</bdi></th>' for j, name in enumerate(header))
     body = "".join(
         "<tr>" + "".join(f"<td{side(j)}><bdi>{escaped(cell)}</bdi></td>" for j, cell in enumerate(row)) + "</tr>"
         for row in rows
     )
     return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{escaped(caption)}"><table><caption>{escaped(caption)}'
-        f"</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{escaped(caption)}"><table>'
+        f"<caption>{escaped(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
+
+
+def _breakable(name: str) -> str:
+    """A name that may go on in the next line where its parts end."""
+    return "<wbr>".join(escaped(part) for part in re.split(r"(?<=[_/.:-])", name))
 
 
 def _details(table: str) -> str:

@@ -36,13 +36,14 @@ STYLE = (
     f"@media screen and (prefers-color-scheme:dark){{:root{{{_DARK_ALL}}}}}"
     """
 *{box-sizing:border-box}
-body{margin:0;background:var(--page);color:var(--ink);font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
+body{margin:0;background:var(--page);color:var(--ink);
+font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
 main{max-width:62rem;margin:0 auto;padding:2rem 1rem 3rem}
 h1{font-size:1.7rem;line-height:1.25;margin:0 0 .4rem;overflow-wrap:anywhere}
 h2{font-size:1.15rem;margin:0 0 .3rem}
 p{margin:.3rem 0 .8rem;max-width:46rem}
 .lead{font-size:1.1rem}
-.soft,caption,figcaption{color:var(--soft);font-size:.9rem}
+.soft,caption{color:var(--soft);font-size:.9rem}
 section{background:var(--card);border:1px solid var(--line);border-radius:.6rem;padding:1.1rem 1.3rem;margin:1rem 0}
 svg[role=img]{display:block;width:100%;height:auto;margin:.4rem 0}
 svg text{fill:var(--ink);font:12px system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
@@ -55,22 +56,24 @@ svg text.small{fill:var(--soft);font-size:11px;font-variant-numeric:tabular-nums
 .key svg{flex:none}
 .swatch{width:14px;height:10px}
 use.filled,path.filled,circle.filled{fill-opacity:.75;stroke:none}
-.given{stroke:var(--ink);stroke-width:1.1}
+.b2{fill:var(--line)}.given{stroke:var(--ink);stroke-width:1.1}
 .next circle{fill:none;stroke:var(--ring);stroke-width:1.8}
 .next text{fill:var(--ink);font-weight:700;font-size:12px;paint-order:stroke;stroke:var(--card);stroke-width:3px}
 #map{border:1px solid var(--line);border-radius:.4rem}
 .scroll{overflow-x:auto}
-table{border-collapse:collapse;font-size:.9rem;min-width:60%}
+table{border-collapse:collapse;font-size:.9rem}
 caption{text-align:left;padding-bottom:.3rem}
-th,td{padding:.28rem .7rem .28rem 0;border-bottom:1px solid var(--line);text-align:left;vertical-align:top}
-th{font-weight:600}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}
-td{max-width:18rem;overflow-wrap:anywhere}
+th,td{padding:.28rem 1rem .28rem 0;border-bottom:1px solid var(--line);text-align:left;vertical-align:top}
+th{font-weight:600;max-width:9rem;overflow-wrap:break-word;vertical-align:bottom}
+td{max-width:15rem;overflow-wrap:break-word}
+td.n,th.n{text-align:right}td.n{white-space:nowrap;font-variant-numeric:tabular-nums}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.2rem 1rem;margin:0;font-size:.9rem}
 dt{color:var(--soft)}dd{margin:0;overflow-wrap:anywhere}
 code{font:.9em ui-monospace,SFMono-Regular,Menlo,monospace;overflow-wrap:anywhere}
 details{margin-top:.6rem;font-size:.9rem}summary{cursor:pointer;color:var(--soft)}
 #hover{position:fixed;z-index:1;max-width:22rem;padding:.5rem .7rem;background:var(--card);color:var(--ink);
-border:1px solid var(--soft);border-radius:.4rem;font-size:.85rem;line-height:1.35;pointer-events:none;overflow-wrap:anywhere;
+border:1px solid var(--soft);border-radius:.4rem;font-size:.85rem;line-height:1.35;pointer-events:none;
+overflow-wrap:anywhere;
 box-shadow:0 2px 10px #0004}
 #hover[hidden]{display:none}
 footer{color:var(--soft);font-size:.85rem}
@@ -78,8 +81,9 @@ footer{color:var(--soft);font-size:.85rem}
 @page{margin:14mm}
 body{background:#fff;font-size:11pt}main{max-width:none;padding:0}
 section{border:0;border-top:1px solid var(--line);border-radius:0;padding:.8rem 0;margin:.6rem 0}
-svg,tr,figure{break-inside:avoid}h2{break-after:avoid}
-.scroll{overflow:visible}#hover,details{display:none}
+svg,tr,.whole{break-inside:avoid}h2,caption{break-after:avoid}
+.scroll{overflow:visible}table{font-size:8.5pt}th,td{padding-right:.5rem}td:not(.n){overflow-wrap:anywhere}
+#hover,details,.pointing{display:none}
 *{print-color-adjust:exact;-webkit-print-color-adjust:exact}
 }
 """

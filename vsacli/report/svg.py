@@ -67,15 +67,11 @@ def histogram(data: Histogram, title: str, axis: str) -> str:
     for tick in _ticks(most):
         y = _n(top + height * (1 - tick / most))
         out.append(f'<line class="grid" x1="{left}" x2="{left + wide}" y1="{y}" y2="{y}"/>')
-        out.append(
-            f'<text class="small" x="{left - 6}" y="{y}" dy="4" text-anchor="end">{tick:.3g}%</text>'.replace(
-                f"{tick:.3g}%", f"{100 * tick:.3g}%"
-            )
-        )
-    solid = len(data.series) - 1
+        out.append(f'<text class="small" x="{left - 6}" y="{y}" dy="4" text-anchor="end">{100 * tick:.3g}%</text>')
+    solid, names = len(data.series) - 1, edge_names(edges)
     for i, share in enumerate(shares[solid]):
         count = data.series[solid][1][i]
-        told = f"{_edge(edges, i)} to {_edge(edges, i + 1)}: {count:,} {data.series[solid][0]} ({share:.1%})"
+        told = f"{names[i]} to {names[i + 1]}: {count:,} {data.series[solid][0]} ({share:.1%})"
         y = top + height * (1 - share / most)
         out.append(
             f'<rect class="bar b1" x="{_n(left + i * step + 0.5)}" y="{_n(y)}" width="{_n(step - 1)}" '
@@ -88,14 +84,12 @@ def histogram(data: Histogram, title: str, axis: str) -> str:
         out.append(f'<path class="outline" d="{path}V{top + height}"/>')
     out.append(f'<line class="axis" x1="{left}" x2="{left + wide}" y1="{top + height}" y2="{top + height}"/>')
     every = max(1, math.ceil((len(edges) - 1) / 10))
-    for i in range(0, len(edges), every):
+    for i, text in zip(range(0, len(edges), every), edge_names(edges[::every]), strict=True):
         out.append(
-            f'<text class="small" x="{_n(left + i * step)}" y="{top + height + 15}" text-anchor="middle">'
-            f"{_edge(edges, i)}</text>"
+            f'<text class="small" x="{_n(left + i * step)}" y="{top + height + 15}" text-anchor="middle">{text}</text>'
         )
-    out.append(
-        f'<text class="small" x="{left + wide / 2}" y="{top + height + 34}" text-anchor="middle">{escaped(axis)}</text>'
-    )
+    middle = _n(left + wide / 2)
+    out.append(f'<text class="small" x="{middle}" y="{top + height + 34}" text-anchor="middle">{escaped(axis)}</text>')
     return _svg(out, WIDTH, top + height + foot, title)
 
 
@@ -125,7 +119,8 @@ def scatter(data: Map, title: str) -> str:
         x, y = _n(pad + p.x * (width - 2 * pad)), _n(pad + (1 - p.y) * (height - 2 * pad))
         kind = "given" if p.labeled else "filled"
         out.append(
-            f'<use href="#m{p.group % len(MARKS)}" class="{kind} {_colour(p, data)}" {_place(p, data, x, y)} data-i="{i}"/>'
+            f'<use href="#m{p.group % len(MARKS)}" class="{kind} {_colour(p, data)}" '
+            f'{_place(p, data, x, y)} data-i="{i}"/>'
         )
         if p.suggested:
             rings.append(
@@ -150,7 +145,8 @@ def scale_marks() -> str:
         f'<circle class="filled s{i}" cx="{i * step + 8}" cy="8" r="{_n(2.4 + 3.6 * i / (STEPS - 1))}"/>'
         for i in range(STEPS)
     )
-    return f'<svg class="mark" viewBox="0 0 {STEPS * step} 16" width="{STEPS * step}" height="16" aria-hidden="true">{dots}</svg>'
+    size = f'viewBox="0 0 {STEPS * step} 16" width="{STEPS * step}" height="16"'
+    return f'<svg class="mark" {size} aria-hidden="true">{dots}</svg>'
 
 
 def _colour(p: Point, data: Map) -> str:
@@ -178,18 +174,16 @@ def _ticks(most: float) -> list[float]:
     return [i * step for i in range(int(most / step + 1e-9) + 1)]
 
 
-def _edge(edges: Sequence[float], i: int) -> str:
-    width = edges[1] - edges[0]
-    if width <= 0 or not 1e-4 <= width < 1e9:
-        return f"{edges[i]:.4g}"
-    decimals = max(0, -math.floor(math.log10(width) + 1e-9))
-    return (
-        f"{edges[i]:.{decimals + (round(width * 10**decimals, 6) != round(width * 10**decimals))}f}".replace(
-            "-0.0", "0.0"
-        )
-        if decimals
-        else f"{edges[i]:.0f}"
-    )
+def edge_names(edges: Sequence[float]) -> list[str]:
+    """Edges of bins of one width, with as few decimals as tell them exactly; in powers of ten where that is long."""
+    width = edges[1] - edges[0] if len(edges) > 1 else 1.0
+    if not 1e-4 <= width < 1e9 or max(abs(edges[0]), abs(edges[-1])) >= 1e12:
+        return [f"{edge:.4g}" for edge in edges]
+    decimals = next(d for d in range(8) if abs(round(width, d) - width) < 1e-3 * width)
+    return [
+        f"{edge + 0.0:.{decimals}f}".replace("-0", "0") if abs(edge) < width / 2 else f"{edge:.{decimals}f}"
+        for edge in edges
+    ]
 
 
 def _name(text: str, longest: int) -> str:

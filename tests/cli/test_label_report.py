@@ -1,0 +1,153 @@
+"""`vsa label --report` and `--suggest`: what is written where, and what is refused."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+
+def rows_of(data: bytes) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(data.decode())))
+
+
+def test_as_a_user_does(vsa_process, two_groups, write, tmp_path: Path):
+    write("in.csv", two_groups.csv())
+    result = vsa_process(
+        "label", "in.csv", "-t", "label", "--report", "page.html", "--suggest", "3", "--suggest-to", "n.csv"
+    )
+    assert result.code == 0
+    assert [row["label"] for row in rows_of(result.stdout)] == two_groups.truth
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert page.startswith("<!DOCTYPE html>")
+    assert "16 of 16 missing labels filled" in page
+    assert str(tmp_path) not in page
+    assert len(rows_of((tmp_path / "n.csv").read_bytes())) == 3
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["in.csv", "n.csv", "page.html"]
+
+
+def test_suggested_rows_are_rows_of_the_file_least_certain_first(vsa, two_groups, write, tmp_path: Path):
+    path = write("in.csv", b"\n" + two_groups.csv().replace(b"x,y,label\n", b"x,y,label\n\n\n"))
+    lines = two_groups.lines()
+    result = vsa(
+        "label", path, "-t", "label", "-o", tmp_path / "out.csv", "--suggest", "4", "--suggest-to", "-", "--confidence"
+    )
+    found = rows_of(result.stdout)
+    assert list(found[0]) == ["row", "label_guess", "label_confidence", "x", "y", "label"]
+    assert len(found) == 4
+    filled = rows_of((tmp_path / "out.csv").read_bytes().lstrip(b"\n"))
+    filled = [row for row in filled if any(row.values())]
+    for row in found:
+        at = int(row["row"]) - 1
+        assert lines[at] == f"{row['x']},{row['y']},"
+        assert row["label"] == ""
+        assert row["label_guess"] == filled[at]["label"]
+        assert row["label_confidence"] == filled[at]["label_confidence"]
+    certain = [float(row["label_confidence"]) for row in found]
+    assert certain == sorted(certain)
+
+
+def test_suggestions_filled_in_can_be_given_back(vsa, two_groups, write, tmp_path: Path):
+    path = write("in.csv", two_groups.csv())
+    asked = vsa("label", path, "-t", "label", "-q", "-o", tmp_path / "out.csv", "--suggest", "2", "--suggest-to", "-")
+    lines = asked.stdout.decode().splitlines()
+    answered = "\n".join([lines[0], *(f"{line}b" for line in lines[1:])])
+    result = vsa("label", path, "-t", "label", "--labeled", write("answered.csv", answered.encode()))
+    assert result.code == 0
+    assert "2 labeled rows come from" in result.stderr
+
+
+def test_names_that_the_table_has_already(vsa, write, tmp_path: Path):
+    lines = ["row,t_guess,t", *(f"{i * i % 7},{i % 3},{'ab'[i % 2] if i < 6 else ''}" for i in range(20))]
+    path = write("in.csv", "\n".join(lines).encode())
+    result = vsa("label", path, "-t", "t", "-o", tmp_path / "out.csv", "--suggest", "1", "--suggest-to", "-")
+    header = result.stdout.decode().splitlines()[0]
+    assert header == "row_2,t_guess_2,t_confidence,row,t_guess,t"
+
+
+def test_numbers_of_a_parquet_file(vsa, tmp_path: Path):
+    n = 40
+    table = pa.table(
+        {"x": [float(i % 9) for i in range(n)], "y": [float(i % 9) + i / 100 if i < 15 else None for i in range(n)]}
+    )
+    pq.write_table(table, tmp_path / "in.parquet")
+    result = vsa(
+        "label", tmp_path / "in.parquet", "-t", "y", "-o", tmp_path / "out.parquet",
+        "--suggest-to", "-", "--report", tmp_path / "page.html",
+    )  # fmt: skip
+    found = rows_of(result.stdout)
+    assert list(found[0]) == ["row", "y_guess", "y_std", "x", "y"]
+    assert len(found) == 10
+    filled = pq.read_table(tmp_path / "out.parquet")["y"].to_pylist()
+    assert all(float(row["y_guess"]) == pytest.approx(filled[int(row["row"]) - 1]) for row in found)
+    assert "25 of 25 missing numbers filled" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_labels_from_another_table_alone(vsa, two_groups, write, tmp_path: Path):
+    old = write("old.csv", two_groups.csv())
+    new = write("new.csv", "\n".join(line.rpartition(",")[0] for line in ["x,y,label", *two_groups.lines()]).encode())
+    result = vsa(
+        "label", new, "-t", "label", "--labeled", old, "-o", tmp_path / "out.csv",
+        "--suggest-to", "-", "--suggest", "2", "--report", tmp_path / "page.html",
+    )  # fmt: skip
+    found = rows_of(result.stdout)
+    assert list(found[0]) == ["row", "label_guess", "label_confidence", "x", "y", "label"]
+    lines = two_groups.lines()
+    assert all(lines[int(row["row"]) - 1].startswith(f"{row['x']},{row['y']},") for row in found)
+    assert "a labeled row of old.csv" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_one_class_still_has_rows_to_look_at(vsa, write, tmp_path: Path):
+    lines = ["x,t", *(f"{i % 5 + (i > 15) * 50}.5,{'only' if i < 4 else ''}" for i in range(20))]
+    path = write("in.csv", "\n".join(lines).encode())
+    result = vsa("label", path, "-t", "t", "-o", tmp_path / "out.csv", "--suggest", "1", "--suggest-to", "-")
+    assert int(rows_of(result.stdout)[0]["row"]) > 16  # unlike all that have a label
+
+
+def test_a_failed_run_writes_neither(vsa, two_groups, write, tmp_path: Path):
+    path = write("in.csv", two_groups.csv())
+    page, rows = tmp_path / "page.html", write("rows.csv", b"old")
+    result = vsa(
+        "label", path, "-t", "label", "--report", page, "--suggest-to", rows, "--checkpoint", tmp_path / "none"
+    )
+    assert result.code == 1
+    assert not page.exists()
+    assert rows.read_bytes() == b"old"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--report", "-"], "would mix a page with the table"),
+        (["--report", "/dev/stdout"], "would mix a page with the table"),
+        (["--suggest", "5"], "give --suggest-to FILE"),
+        (["--suggest-to", "-"], "would both go to standard output"),
+        (["--suggest-to", "in.csv"], "would replace"),
+        (["--report", "in.csv"], "would replace"),
+        (["--report", "out.csv", "-o", "out.csv"], "would replace"),
+        (["--report", "a", "--suggest-to", "./a"], "would replace"),
+        (["--report", "other.csv", "--labeled", "other.csv"], "would replace"),
+        (["--report", "none/page.html"], "there is no directory"),
+    ],
+)
+def test_refused(
+    vsa, two_groups, write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], message: str
+):
+    write("in.csv", two_groups.csv())
+    write("other.csv", two_groups.csv())
+    monkeypatch.chdir(tmp_path)
+    result = vsa("label", "in.csv", "-t", "label", *options)
+    assert message in result.error
+    assert result.code == (1 if "directory" in message else 2)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["in.csv", "other.csv"]
+
+
+def test_a_folder_of_parts_is_refused(vsa, tmp_path: Path):
+    (tmp_path / "parts").mkdir()
+    pq.write_table(pa.table({"x": [1.0, 2.0], "y": ["a", None]}), tmp_path / "parts" / "1.parquet")
+    result = vsa("label", tmp_path / "parts", "-t", "y", "-o", tmp_path / "out", "--report", tmp_path / "p.html")
+    assert "give one part of the folder as FILE" in result.error
