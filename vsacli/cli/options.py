@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from vsacli.cli.completers import complete_checkpoints, complete_columns
+from vsacli.cli.values import restored
 
 CHECKPOINT_VARIABLE = "VSA_CHECKPOINT"
 
@@ -42,6 +43,7 @@ TARGET = typer.Option(
     metavar="COL",
     show_default=False,
     help="The column with the labels.",
+    callback=restored,
     autocompletion=complete_columns,
 )
 Target = Annotated[str, TARGET]
@@ -50,7 +52,9 @@ OptionalTarget = Annotated[str | None, TARGET]
 Task = Annotated[TaskChoice, typer.Option("--task", metavar="KIND", help="auto, classification or regression.")]
 NaTokens = Annotated[
     list[str] | None,
-    typer.Option("--na", metavar="TOKEN", help="A target cell with this content has no label. Repeatable."),
+    typer.Option(
+        "--na", metavar="TOKEN", help="A target cell with this content has no label. Repeatable.", callback=restored
+    ),
 ]
 NoDefaultNa = Annotated[
     bool,
@@ -62,6 +66,7 @@ Exclude = Annotated[
         "--exclude",
         metavar="COL",
         help="Do not learn from this column. Repeatable.",
+        callback=restored,
         autocompletion=complete_columns,
     ),
 ]

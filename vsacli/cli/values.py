@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import re
+from typing import TypeVar
 
 from vsacli.errors import UsageError
 
+Texts = TypeVar("Texts", str, list[str], None)
+
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+def restored(value: Texts) -> Texts:
+    """Text from the command line that is to match text in a file, where the locale could not read its UTF-8."""
+    if isinstance(value, list):
+        return [restored(text) for text in value]
+    if isinstance(value, str) and any("\udc80" <= c <= "\udcff" for c in value):
+        return os.fsencode(value).decode(errors="surrogateescape")
+    return value
 
 
 def parse_range(option: str, text: str, least: int = 1) -> tuple[int, int]:
