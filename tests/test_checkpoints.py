@@ -15,8 +15,10 @@ from safetensors.torch import load_file, save_file
 
 from tests.nn.tasks import answers, batch_of, episode
 from vsacli import checkpoints
-from vsacli.checkpoints import CARD_FILE, CONFIG_FILE, WEIGHTS_FILE, load_checkpoint, save_checkpoint
+from vsacli.checkpoints import CARD_FILE, CONFIG_FILE, WEIGHTS_FILE, load_checkpoint, method_of, save_checkpoint
 from vsacli.errors import CheckpointError, OutputError, UsageError
+from vsacli.methods.hml import HML, HMLConfig
+from vsacli.methods.proto import Proto, ProtoConfig
 from vsacli.nn import VSAConfig, VSAModel, preset
 
 
@@ -339,3 +341,43 @@ def test_no_bundled_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(checkpoints, "bundled_folder", lambda: tmp_path / "none")
     with pytest.raises(CheckpointError, match="no bundled regression checkpoint"):
         load_checkpoint(kind="regression")
+
+
+def test_a_checkpoint_without_method_is_one_of_vsa_and_others_are_named(folder: Path, tmp_path: Path):
+    assert "method" not in json.loads((folder / CONFIG_FILE).read_text())["model"]
+    assert method_of(str(folder)) == "vsa"
+    save_checkpoint(tmp_path / "other", Proto(ProtoConfig(width=8)), {}, "")
+    assert json.loads((tmp_path / "other" / CONFIG_FILE).read_text())["model"]["method"] == "proto"
+    assert method_of(str(tmp_path / "other")) == "proto"
+    loaded = load_checkpoint(tmp_path / "other")
+    assert isinstance(loaded.model, Proto)
+    assert loaded.model.config == ProtoConfig(width=8)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"method": "newer"}, "the method 'newer', which this version does not know; update vsacli"),
+        ({"method": ["proto"]}, "which this version does not know"),
+        ({"method": "os:system"}, "which this version does not know"),
+        ({"method": "vsa"}, "fields that this version does not know"),
+        ({"kind": "regression"}, "proto serves classification, not 'regression'"),
+        ({"width": 1 << 20}, "from 1 to 4096"),
+        ({"standardize": "yes"}, "not true or false"),
+        ({"layers": 4096}, "too few weights"),
+        ({"width": 16}, "weights and config disagree"),
+    ],
+)
+def test_a_damaged_checkpoint_of_another_method_is_refused(tmp_path: Path, changes: dict[str, Any], words: str):
+    save_checkpoint(tmp_path, Proto(ProtoConfig(width=8)), {}, "")
+    if changes.get("method") == "vsa":
+        edit_config(tmp_path, lambda c: c["model"].update(changes, inner_steps=3))
+    else:
+        edit_config(tmp_path, lambda c: c["model"].update(changes))
+    assert words in refusal(tmp_path)
+
+
+def test_rounds_that_the_weights_lack_are_counted_before_they_are_built(tmp_path: Path):
+    save_checkpoint(tmp_path, HML(HMLConfig(width=8)), {}, "")
+    edit_config(tmp_path, lambda c: c["model"].update(iterations=4096))
+    assert "too few weights" in refusal(tmp_path)

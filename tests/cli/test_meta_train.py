@@ -271,3 +271,17 @@ def test_ablations_and_preset_reach_the_config(monkeypatch: pytest.MonkeyPatch, 
         (8, 8),
         (3, 3),
     )
+
+
+def test_another_method_from_tables_to_a_comparison(vsa, vsa_process, folder: Path, tmp_path: Path):
+    run = tmp_path / "proto"
+    options = ["--method", "proto", "--preset", "paper", "--batch", "2", "--steps", "4", "--workers", "0"]
+    done = vsa_process("meta-train", "--data", folder, "-o", run, *options)
+    assert done.code == 0, done.stderr
+    assert "# Proto, classification" in (run / "README.md").read_text()
+    resumed = vsa("meta-train", "--resume", "-o", run, "--steps", "6", "-q")
+    assert (resumed.code, resumed.stderr) == (0, "")
+    plan = ["--shots", "1", "--episodes", "1", "--unlabeled", "5", "--jobs", "1"]
+    table = vsa("eval", "--suite", folder, "--methods", "proto,prior", "--checkpoint", run, *plan)
+    assert table.code == 0, table.stderr
+    assert re.search(r"^proto +0\.\d+ ± ", table.stdout.decode(), re.M)

@@ -9,6 +9,8 @@ import torch
 
 from vsacli.checkpoints import save_checkpoint
 from vsacli.errors import UsageError
+from vsacli.methods.hml import HML, HMLConfig
+from vsacli.methods.proto import Proto, ProtoConfig
 from vsacli.nn import VSAModel, preset
 from vsacli.training.initial import start_from
 
@@ -42,6 +44,20 @@ def test_a_checkpoint_of_the_other_kind_gives_all_but_head_and_readout(checkpoin
     for name, value in model.state_dict().items():
         source = fresh if name.startswith(("head.", "readout.")) else first
         assert torch.equal(value, source[name]), name
+
+
+def test_a_checkpoint_of_another_method_is_refused(checkpoint: str) -> None:
+    with pytest.raises(UsageError, match="of the method vsa, not proto"):
+        start_from(Proto(ProtoConfig()), checkpoint)
+
+
+def test_a_method_starts_from_its_own_checkpoint_of_the_other_kind(tmp_path: Path) -> None:
+    first = HML(HMLConfig(width=8))
+    save_checkpoint(tmp_path / "hml", first, {}, "card")
+    model = HML(HMLConfig(kind="regression", width=8))
+    start_from(model, str(tmp_path / "hml"))
+    for name, value in first.embedding.state_dict().items():
+        assert torch.equal(model.embedding.state_dict()[name], value), name
 
 
 def test_another_size_is_refused_with_what_differs(checkpoint: str) -> None:

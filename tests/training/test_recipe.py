@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from vsacli.cli.meta_train import MethodChoice
 from vsacli.errors import UsageError
+from vsacli.methods.maml import MAMLConfig
+from vsacli.methods.registry import NETWORKS
 from vsacli.nn.config import preset
 from vsacli.tasks.augment import PLAIN
+from vsacli.training.config import TrainConfig
 from vsacli.training.recipe import ABLATIONS, make_config
 
 
@@ -75,6 +81,46 @@ def test_ablations_change_one_thing(name: str, changed: tuple[str, object]):
 def test_impossible_overrides(model: str, words: str):
     with pytest.raises(UsageError, match=words):
         make_config("classification", "default", model=[model], training={"steps": 1})
+
+
+def test_other_methods_have_the_papers_sizes_in_every_recipe():
+    paper = make_config("classification", "paper", method="maml", training={"steps": 1})
+    assert paper.model == MAMLConfig(layers=3, width=32, inner_steps=5, inner_rate=1e-3, standardize=False)
+    usual = make_config("classification", "default", method="maml", model=["inner-rate=0.01"], training={"steps": 1})
+    assert usual.model == MAMLConfig(inner_rate=0.01)
+    for config in (paper, usual):
+        assert TrainConfig.from_dict(json.loads(json.dumps(config.to_dict()))) == config
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "words"),
+    [
+        ("regression", {"method": "proto"}, "proto does not serve regression; those that do: vsa, meta-rbf-gp"),
+        ("classification", {"method": "proto", "model": ["heads=2"]}, "one of standardize, layers, width"),
+        ("classification", {"method": "maml", "model": ["inner_rate=fast"]}, "inner_rate is a number"),
+        ("classification", {"method": "maml", "model": ["inner_rate=nan"]}, "not a number from 0"),
+        ("classification", {"method": "atthml", "model": ["heads=5"]}, "cannot be shared by 5 heads"),
+        (
+            "classification",
+            {"method": "hml", "ablations": ["w/oLN"]},
+            "--ablation changes the network of the method",
+        ),
+    ],
+)
+def test_impossible_settings_of_other_methods(kind: str, options: dict, words: str):
+    with pytest.raises(UsageError, match=words):
+        make_config(kind, "default", training={"steps": 1}, **options)
+
+
+def test_a_run_of_before_there_were_methods_is_one_of_vsa():
+    old = make_config("classification", "small", training={"steps": 1})
+    values = json.loads(json.dumps(old.to_dict()))
+    assert "method" not in values["model"]
+    assert TrainConfig.from_dict(values) == old
+
+
+def test_every_method_can_be_asked_for():
+    assert {m.value for m in MethodChoice} == set(NETWORKS)
 
 
 def test_no_attention_is_left():

@@ -14,7 +14,7 @@ from vsacli.methods.deepsets import mean_of
 from vsacli.methods.embedding import EmbeddingNetwork, attribute_values
 from vsacli.methods.hml import with_columns
 from vsacli.nn.batch import TaskBatch
-from vsacli.nn.block import Block
+from vsacli.nn.block import Block, feed_forward
 from vsacli.nn.config import VSAConfig
 from vsacli.nn.heads import GPHead, PrototypeHead
 
@@ -80,19 +80,22 @@ class AttHMLEmbedding(nn.Module):
 
     The paper gives three layers, four heads, 32 hidden units, and attention "across elements of example-attribute
     pairs". Chosen here: the three layers take the part of HML's three rounds, one more embeds the rows, layers are
-    pre-norm, and the feed-forward part has 32 hidden units. Time grows with the square of labeled rows times columns.
+    pre-norm with 32 hidden units, a last norm precedes the mean, and numbers become vectors by a three-layered
+    network (by a linear map, the embeddings of circles collapse before anything is learned). Time grows with the
+    square of labeled rows times columns.
     """
 
     def __init__(self, config: AttHMLConfig) -> None:
         super().__init__()
         h = config.width
         self.standardize = config.standardize
-        self.element = nn.Linear(2, h)
+        self.element = feed_forward(2, h, h, 3, nn.ReLU)
         self.blocks = nn.ModuleList(Encoder(config) for _ in range(config.layers))
         self.place_of_row = nn.ModuleList(nn.Linear(h, h) for _ in range(config.layers - 1))
         self.place_of_column = nn.ModuleList(nn.Linear(h, h) for _ in range(config.layers - 1))
-        self.own_element = nn.Linear(1 + h, h)
+        self.own_element = feed_forward(1 + h, h, h, 3, nn.ReLU)
         self.own_block = Encoder(config)
+        self.norm = nn.LayerNorm(h)
         self.out = nn.Linear(h, h)
 
     def forward(self, batch: TaskBatch) -> Tensor:
@@ -100,7 +103,7 @@ class AttHMLEmbedding(nn.Module):
         values, seen = attribute_values(batch, self.standardize)
         own = self.own_element(with_columns(values, self.attribute_vectors(batch, values, seen)))  # (B, N, M, H)
         own = self.own_block(own.flatten(0, 1), seen.flatten(0, 1)).view(own.shape)
-        return self.out(mean_of(own, seen))
+        return self.out(mean_of(self.norm(own), seen))
 
     def attribute_vectors(self, batch: TaskBatch, values: Tensor, seen: Tensor) -> Tensor:
         """What the labeled rows say of each attribute, (B, M, width)."""
