@@ -242,8 +242,8 @@ def _repair(data: Bytes, misfit: Misfit, delimiter: int) -> str:
             return "take out the space between a delimiter and a quote"
         if line.startswith(b"'") or mark + b"'" in line:
             return "put such cells in double quotes, single ones are plain text"
-        if misfit.row == 1:
-            return "if the header is further down, name its line with --header-line"
+    if misfit.row == 1:
+        return "if the header is further down, name its line with --header-line"
     return "repair this row"
 
 
