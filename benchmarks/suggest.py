@@ -1,7 +1,7 @@
 """Is labeling the suggested rows better than labeling random ones? The same budget, on the same tables.
 
     python benchmarks/suggest.py --suite DIR --kind classification --labels 2 --budget 10
-    python benchmarks/suggest.py --tables sample_data/wine.csv:cultivar --labels 2 --budget 5
+    python benchmarks/suggest.py --suite DIR --kind regression --labels 10 --budget 10
 
 Of each table --labels rows a class (of a regression: in all) are labeled and the others are not. A rule then chooses
 --budget rows of one half of these, their labels are given, and the answers on the other half are scored: accuracy, or
@@ -142,15 +142,9 @@ def compare(
 
 
 def read_tables(args: argparse.Namespace) -> list[EncodedTable]:
-    if args.tables:
-        from vsacli.evaluation.file import encode_file
-        from vsacli.tables.table import read_table
-
-        pairs = [pair.rpartition(":") for pair in args.tables]
-        return [encode_file(read_table(path), target).table for path, _, target in pairs]
     tables = [
         t
-        for t in load_suite(args.suite, split="valid").select(kind=args.kind)
+        for t in load_suite(args.suite, target=args.target).select(kind=args.kind)
         if t.labeled.sum() >= 200 and t.x.shape[1] <= 30 and t.n_classes <= 8
     ]
     families = {t.family: t for t in reversed(tables)}
@@ -161,8 +155,8 @@ def read_tables(args: argparse.Namespace) -> list[EncodedTable]:
 def main() -> None:
     """Print a line a rule, and the ratio."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--suite", help="a folder of tables, one of each family of its validation split is used")
-    parser.add_argument("--tables", nargs="+", metavar="FILE:TARGET", help="some tables instead")
+    parser.add_argument("--suite", required=True, help="a folder; one table of each family (of a validation split)")
+    parser.add_argument("--target", default="target", help="the label column of a folder without manifest")
     parser.add_argument("--kind", choices=["classification", "regression"], default="classification")
     parser.add_argument("--families", choices=["tuning", "held-out", "all"], default="held-out")
     parser.add_argument("--labels", type=int, default=2, help="labels a class at first (of a regression: in all)")
@@ -171,15 +165,13 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=400, help="most rows of a table")
     parser.add_argument("--checkpoint")
     args = parser.parse_args()
-    if bool(args.suite) == bool(args.tables):
-        parser.error("give --suite or --tables")
-    found, names = [], []
-    for table in read_tables(args):
-        checkpoint = load_checkpoint(args.checkpoint, kind=table.kind)
-        scores = compare(checkpoint, table, args.labels, args.budget, args.repeats, args.rows)
-        if scores is not None:
-            found.append(scores)
-            names.append(table.name)
+    checkpoint = load_checkpoint(args.checkpoint, kind=args.kind)
+    compared = (
+        compare(checkpoint, table, args.labels, args.budget, args.repeats, args.rows) for table in read_tables(args)
+    )
+    found = [scores for scores in compared if scores is not None]
+    if not found:
+        parser.error(f"{args.suite} has no table of 200 rows, and at most 30 attributes and 8 classes")
     before = np.array([s["before"] for s in found])
     random = np.array([s["random"] for s in found])
     print(f"{len(found)} tables, {args.labels} labels {'a class' if args.kind == 'classification' else ''}".rstrip())
