@@ -177,3 +177,16 @@ def test_the_cache_is_used_until_a_file_changes(tmp_path: Path, monkeypatch: pyt
     assert len(cached_folder(data, cache)) == 2
     assert len(calls) == 5
     assert not [p for p in cache.iterdir() if ".new" in p.name]
+
+
+def test_with_a_manifest_another_seed_reads_nothing_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    from vsacli.tasks import folder as module
+
+    data, cache = tmp_path / "data", tmp_path / "cache"
+    data.mkdir()
+    (data / "one.csv").write_text(text())
+    (data / "manifest.csv").write_text("task_id,kind,family,split,target_rule\none,classification,a,valid,\n")
+    first = cached_folder(data, cache, seed=0)
+    monkeypatch.setattr(module, "read_folder_tables", lambda *a, **k: pytest.fail("read again"))
+    again = cached_folder(data, cache, seed=7)
+    assert [t.split for t in again] == [t.split for t in first] == ["valid"]

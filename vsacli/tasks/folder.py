@@ -86,6 +86,8 @@ def cached_folder(
     folder: Path, cache: Path, *, target: str = "target", seed: int = 0, progress: Progress | None = None
 ) -> TableStore:
     """:func:`read_folder_tables`, remembered in ``cache`` until a file of the folder changes."""
+    if (folder / "manifest.csv").is_file():
+        seed = 0  # the split is the manifest's, whatever the seed
     digest = hashlib.sha256(f"{ENCODING} {target} {seed}".encode())
     for path in sorted(folder.rglob("*")):
         if path.is_file() and cache not in path.parents:
