@@ -70,7 +70,7 @@ def records_of(data: np.ndarray, dialect: Dialect, window: int) -> list[list[byt
             if count == 1 and start == ends[0]:
                 found.append([])
                 continue
-            joined, offsets = cells.unquoted(data, first, ends, dialect.quoting)
+            joined, offsets = cells.unquoted(data, first, ends, dialect)
             found.append([joined[a:b].tobytes() for a, b in pairwise(offsets)])
     return found
 
@@ -123,7 +123,7 @@ def check_table(raw: bytes, delimiter: str | None, encoding: str | None, pick: i
     if encoding is None and table._encoding.is_utf8:
         start = len(table._encoding.mark)
         sep = table._index.header_start - start  # blank lines and `sep=;` above the header
-        dialect = Dialect(table._added, table._dialect.quoting)
+        dialect = Dialect(table._added, table._dialect.quoting, table._dialect.escape)
         index = index_table(np.frombuffer(result, np.uint8), start + max(sep, 0), dialect)
         after = TextTable.__new__(TextTable)
         after._data, after._index, after._dialect = np.frombuffer(result, np.uint8), index, table._dialect

@@ -34,7 +34,7 @@ def read_all(text: str, dialect: Dialect, window: int) -> list[list[str]]:
             if count == 1 and start == ends[0]:
                 found.append([])
                 continue
-            joined, offsets = cells.unquoted(data, first, ends, dialect.quoting)
+            joined, offsets = cells.unquoted(data, first, ends, dialect)
             found.append([joined[a:b].tobytes().decode() for a, b in pairwise(offsets)])
     assert at == data.size
     return found
@@ -113,3 +113,44 @@ def test_misplaced_quotes_everywhere_cost_one_pass():
     rows = [[f'{k}" pipe', "a, b" if k % 3 == 0 else "c", ""] for k in range(3000)]
     text = "".join(f'{a},"{b}",{c}\n' if b == "a, b" else f"{a},{b},{c}\n" for a, b, c in rows)
     assert read_all(text, COMMA, 1 << 12) == rows
+
+
+BACKSLASHES = Dialect(ord(","), escape=True)
+
+
+def escaped(value: str) -> str:
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+@given(
+    rows=st.lists(
+        st.lists(st.text(alphabet='ab"\\,\n\r é', max_size=7), min_size=2, max_size=4), min_size=1, max_size=12
+    ),
+    ending=st.sampled_from(["\n", "\r\n", "\r"]),
+    window=st.sampled_from([3, 40, 1 << 20]),
+)
+@example([["\\", '"'], ['\\"', '\\\\"'], ['a"', "\\\n"]], "\n", 3)
+@settings(max_examples=100, deadline=None)
+def test_quotes_behind_backslashes(rows: list[list[str]], ending: str, window: int):
+    text = "".join(",".join(map(escaped, row)) + ending for row in rows)
+    assert read_all(text, BACKSLASHES, window) == rows
+
+
+@given(text=st.text(alphabet='a",\n\r é', max_size=60), window=st.sampled_from([1, 5, 1 << 20]))
+@settings(max_examples=100, deadline=None)
+def test_without_a_backslash_both_dialects_are_one(text: str, window: int):
+    if is_closed(text, ","):
+        assert read_all(text, BACKSLASHES, window) == read_all(text, COMMA, window)
+
+
+@given(text=st.text(alphabet='a",\\\n', max_size=40))
+@example('a"\n"\\')
+@settings(max_examples=150, deadline=None)
+def test_a_window_does_not_matter_to_backslashes(text: str):
+    def outcome(window: int) -> object:
+        try:
+            return read_all(text, BACKSLASHES, window)
+        except Misfit as misfit:
+            return misfit.reason
+
+    assert outcome(4) == outcome(1 << 20)

@@ -277,3 +277,21 @@ def test_memory_beyond_the_file_does_not_grow_with_the_rows():
 class _Nowhere:
     def write(self, data: memoryview) -> int:
         return len(data)
+
+
+def test_quotes_behind_backslashes_are_read_and_written_so():
+    """What Spark and MySQL write: a table that fits only so."""
+    raw = b'id,note,label\n1,"say \\"so\\", or not",x\n2,"C:\\\\",\n3,plain \\" text,"y \\"z\\""\n4,,\n'
+    of = table(raw)
+    assert of.column(1).to_pylist() == ['say "so", or not', "C:\\", 'plain \\" text', ""]
+    assert of.column(2).to_pylist() == ["x", "", 'y "z"', ""]
+    assert any("backslash" in note for note in of.notes)
+    assert written(of) == raw
+    result = written(of, 2, {1: 'y "z"', 3: "a\\b,c"})
+    assert result == raw.replace(b'",\n3', b'","y \\"z\\""\n3').replace(b"4,,", b'4,,"a\\\\b,c"')
+    assert table(result).column(2).to_pylist() == ["x", 'y "z"', 'y "z"', "a\\b,c"]
+
+
+def test_a_table_that_fits_without_them_has_plain_backslashes():
+    of = table(b'path,label\n"C:\\",x\n"D:\\",\n')
+    assert of.column(0).to_pylist() == ["C:\\", "D:\\"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,8 @@ from vsacli.tables.scanner import CR, LF, QUOTE, Bytes, Dialect, Positions
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_ESCAPED = re.compile(rb'(?:[^"\\]++|\\.|""|\\\Z)*+', re.DOTALL)
+_ESCAPE = re.compile(rb'\\["\\]|""')
 _EMPTY = np.zeros(0, dtype=np.uint8)
 
 
@@ -31,17 +34,17 @@ def gather(data: Bytes, first: Positions, stop: Positions) -> tuple[Bytes, Posit
     return data[index], offsets
 
 
-def unquoted(data: Bytes, first: Positions, stop: Positions, quoting: bool) -> tuple[Bytes, Positions]:
-    """Copy cells together without their quotes, doubled quotes made single; as `gather`."""
-    if not quoting or not first.size:
+def unquoted(data: Bytes, first: Positions, stop: Positions, dialect: Dialect) -> tuple[Bytes, Positions]:
+    """Copy cells together without their quotes, doubled (and escaped) quotes made single; as `gather`."""
+    if not dialect.quoting or not first.size:
         return gather(data, first, stop)
     starts_quoted = is_quoted(data, first, stop)
     if not starts_quoted.any():
         return gather(data, first, stop)
     length = stop - first
     plain = starts_quoted & (length >= 2) & (data[np.maximum(stop - 1, 0)] == QUOTE)
-    if (plain != starts_quoted).any():  # text after the closing quote
-        return _unquoted_one_by_one(data, first, stop)
+    if dialect.escape or (plain != starts_quoted).any():  # text after the closing quote
+        return _unquoted_one_by_one(data, first, stop, dialect.escape)
     text, offsets = gather(data, first + plain, stop - plain)
     inner = np.flatnonzero(text == QUOTE)
     if inner.size:
@@ -50,7 +53,7 @@ def unquoted(data: Bytes, first: Positions, stop: Positions, quoting: bool) -> t
         # Inside quotes they come in pairs; of each pair one goes.
         cell = np.searchsorted(offsets, inner, side="right")
         if inner.size % 2 or (inner[1::2] - inner[::2] != 1).any() or (cell[1::2] != cell[::2]).any():
-            return _unquoted_one_by_one(data, first, stop)
+            return _unquoted_one_by_one(data, first, stop, escape=False)
         gone = inner[1::2]
         keep = np.ones(text.size, dtype=bool)
         keep[gone] = False
@@ -58,16 +61,23 @@ def unquoted(data: Bytes, first: Positions, stop: Positions, quoting: bool) -> t
     return text, offsets
 
 
-def _unquoted_one_by_one(data: Bytes, first: Positions, stop: Positions) -> tuple[Bytes, Positions]:
-    values = [unquote(data[a:b].tobytes()) for a, b in zip(first.tolist(), stop.tolist(), strict=True)]
+def _unquoted_one_by_one(data: Bytes, first: Positions, stop: Positions, escape: bool) -> tuple[Bytes, Positions]:
+    values = [unquote(data[a:b].tobytes(), escape) for a, b in zip(first.tolist(), stop.tolist(), strict=True)]
     offsets = np.concatenate(([0], np.cumsum([len(v) for v in values]))).astype(np.int64)
     return np.frombuffer(b"".join(values), dtype=np.uint8), offsets
 
 
-def unquote(cell: bytes) -> bytes:
-    """Return the value of one cell as it stands in the file, as `csv.reader` does."""
+def unquote(cell: bytes, escape: bool = False) -> bytes:
+    """Return the value of one cell as it stands in the file, as `csv.reader` does.
+
+    With `escape`, a backslash in a quoted cell takes its meaning from a quote or backslash behind it.
+    """
     if not cell.startswith(b'"'):
         return cell
+    if escape:
+        inner = _ESCAPED.match(cell, 1)
+        assert inner is not None
+        return _ESCAPE.sub(lambda found: found[0][1:], inner[0]) + cell[inner.end() + 1 :]
     at, value = 1, bytearray()
     while True:
         close = cell.find(b'"', at)
@@ -112,7 +122,9 @@ def quoted(values: pa.Array, dialect: Dialect, always: bool) -> pa.Array:
     if not dialect.quoting:
         raise ValueError(values.filter(needed)[0].as_py())
     mark = pa.scalar('"', values.type)
-    spelled = pc.binary_join_element_wise(
-        mark, pc.replace_substring(values, '"', '""'), mark, pa.scalar("", values.type)
-    )
+    inner = values
+    if dialect.escape:
+        inner = pc.replace_substring(inner, "\\", "\\\\")
+    inner = pc.replace_substring(inner, '"', '\\"' if dialect.escape else '""')
+    spelled = pc.binary_join_element_wise(mark, inner, mark, pa.scalar("", values.type))
     return pc.if_else(needed, spelled, values)

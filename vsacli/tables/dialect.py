@@ -7,7 +7,8 @@ by a first line `sep=;`, as Excel writes; else the one of tab, semicolon, comma 
 every row has as many cells as the header, the most cells if there are several. A header without
 any of the four is a table of one column.
 
-Quoting: double quotes, unless the table fits only if they are plain text (or fits as well, and a quoted
+Quoting: double quotes, doubled within a cell (or behind a backslash, if the table fits only so),
+unless it fits only if they are plain text (or fits as well, and a quoted
 cell over several lines has text after its closing quote, so that it is more likely none).
 
 The decimal mark: a comma, if the file is not separated by commas and more columns have numbers
@@ -26,7 +27,7 @@ from typing import TYPE_CHECKING, Literal
 from vsacli.errors import DataError, UsageError
 from vsacli.tables.encoding import line_of
 from vsacli.tables.preamble import comment_lines, line_start, sep_line
-from vsacli.tables.scanner import QUOTE, WINDOW, Bytes, Dialect, Misfit
+from vsacli.tables.scanner import BACKSLASH, QUOTE, WINDOW, Bytes, Dialect, Misfit
 from vsacli.tables.spans import SpanIndex, header_size, index_table
 
 if TYPE_CHECKING:
@@ -130,6 +131,8 @@ def detect(data: Bytes, start: int, name: str, delimiter: str | None = None, hea
     if delimiter is None and said is None:
         notes.append(f"delimiter: {name_of(dialect.delimiter)} (detected)")
     notes += _oddities(data, index)
+    if dialect.escape:
+        notes.append('quotes in cells: behind a backslash (\\"), as doubled ones they would not fit')
     if not dialect.quoting:
         notes.append("quotes: plain text (as quotes around cells they would not fit)")
     if index.trailing:
@@ -173,15 +176,15 @@ def _best(data: Bytes, start: int, name: str, candidates: list[int], free: bool)
     """Return the dialect with most columns under which all rows fit; DataError by the one that got farthest."""
     farthest: tuple[int, Dialect, Misfit] | None = None
 
-    def fit(quoting: bool) -> tuple[Dialect, SpanIndex] | None:
+    def fit(quoting: bool, escape: bool = False) -> tuple[Dialect, SpanIndex] | None:
         nonlocal farthest
         best: tuple[Dialect, SpanIndex] | None = None
         for mark in candidates:
-            dialect = Dialect(mark, quoting)
+            dialect = Dialect(mark, quoting, escape)
             try:
                 index = index_table(data, start, dialect)
             except Misfit as misfit:
-                if quoting and (farthest is None or misfit.position > farthest[0]):
+                if quoting and not escape and (farthest is None or misfit.position > farthest[0]):
                     farthest = misfit.position, dialect, misfit
                 continue
             if not quoting and (index.n_columns < 2 or _mostly_quoted(data, index)):
@@ -191,6 +194,9 @@ def _best(data: Bytes, start: int, name: str, candidates: list[int], free: bool)
         return best
 
     best = fit(quoting=True)
+    if best is None and contains(data, BACKSLASH):
+        best = fit(quoting=True, escape=True)
+        best = None if best is not None and best[1].doubtful else best
     if (best is None or best[1].doubtful) and contains(data, QUOTE):
         best = fit(quoting=False) or best
     if best is not None:

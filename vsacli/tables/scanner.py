@@ -25,7 +25,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-LF, CR, QUOTE = b'\n\r"'
+LF, CR, QUOTE, BACKSLASH = b'\n\r"\\'
 
 WINDOW = 1 << 20
 """Bytes looked at in one step; its temporaries are a few times as large, whatever the file's size."""
@@ -44,10 +44,13 @@ class Dialect:
         The ASCII byte between cells; None in a file of one column that has no delimiter.
     quoting : bool
         Whether a double quote at the start of a cell quotes it. False: every byte is plain.
+    escape : bool
+        A quote behind a backslash is a plain byte (`"say \\"so\\""`), unless the backslash is behind another one.
     """
 
     delimiter: int | None
     quoting: bool = True
+    escape: bool = False
 
 
 class Misfit(Exception):
@@ -122,6 +125,8 @@ def _scan_window(data: Bytes, start: int, stop: int, dialect: Dialect) -> Record
     if dialect.delimiter is not None:
         marked |= view == dialect.delimiter
     quotes = (view == QUOTE) if dialect.quoting else None
+    if quotes is not None and dialect.escape:
+        quotes &= ~_escaped(view)
     if quotes is not None and quotes.any():
         marked |= quotes
     else:
@@ -164,6 +169,20 @@ def _scan_window(data: Bytes, start: int, stop: int, dialect: Dialect) -> Record
         return None
     starts = np.concatenate(([start], after[:-1]))
     return Records(start, tail, starts, ends[: last[-1] + 1], np.diff(last, prepend=-1), doubtful)
+
+
+def _escaped(view: Bytes) -> NDArray[np.bool_]:
+    """Say which bytes stand behind an odd number of backslashes."""
+    slashes = np.flatnonzero(view == BACKSLASH)
+    escaped = np.zeros(view.size, dtype=bool)
+    if slashes.size:
+        run = np.cumsum(np.diff(slashes, prepend=slashes[0] - 2) != 1) - 1  # of backslashes side by side
+        begin = slashes[np.flatnonzero(np.diff(run, prepend=-1))]
+        last = np.concatenate((np.flatnonzero(np.diff(run)), [slashes.size - 1]))
+        odd = (slashes[last] - begin) % 2 == 0
+        behind = slashes[last][odd] + 1
+        escaped[behind[behind < view.size]] = True
+    return escaped
 
 
 def _after(data: Bytes, ends: Positions) -> Positions:
@@ -245,11 +264,12 @@ def _scan_lines(
 
 
 @lru_cache(maxsize=8)
-def _cell_pattern(delimiter: int | None) -> re.Pattern[bytes]:
+def _cell_pattern(delimiter: int | None, escape: bool = False) -> re.Pattern[bytes]:
     """One cell and the separator behind it. The groups' order matters: `lastindex` tells how the cell ends."""
     mark = b"(?!)" if delimiter is None else re.escape(bytes([delimiter]))
     plain = rb"[^\r\n]" if delimiter is None else rb"[^\r\n" + mark + rb"]"
-    quoted = rb'"(?P<inner>(?:[^"]++|"")*+)(?:"(?P<behind>' + plain + rb"++)?|(?P<open>\Z))"
+    inner = rb'[^"\\]++|\\(?s:.)|\\\Z|""' if escape else rb'[^"]++|""'
+    quoted = rb'"(?P<inner>(?:' + inner + rb')*+)(?:"(?P<behind>' + plain + rb"++)?|(?P<open>\Z))"
     return re.compile(rb"(?:" + quoted + rb'|(?!")' + plain + rb"*+)(?:(" + mark + rb")|(\r\n?|\n)|\Z)")
 
 
@@ -273,7 +293,7 @@ class _Exact:
     _BEHIND, _OPEN, _DELIMITER, _LINE_END = 2, 3, 4, 5
 
     def __init__(self, data: Bytes, dialect: Dialect) -> None:
-        self._text, self._pattern = data.data, _cell_pattern(dialect.delimiter)
+        self._text, self._pattern = data.data, _cell_pattern(dialect.delimiter, dialect.escape)
         self._stretches: list[tuple[int, int]] = []
         self.ends: list[int] = []
         self.is_last: list[bool] = []

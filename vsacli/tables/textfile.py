@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, BinaryIO, Literal
 
 import numpy as np
@@ -13,7 +14,7 @@ from vsacli.cellvalues import quoted
 from vsacli.errors import DataError, UsageError
 from vsacli.tables import cells, dialect
 from vsacli.tables.encoding import Encoding, line_of, to_utf8
-from vsacli.tables.scanner import QUOTE, Bytes, Dialect, Positions
+from vsacli.tables.scanner import QUOTE, Bytes, Positions
 from vsacli.tables.spans import Block
 from vsacli.tables.splice import splice
 from vsacli.tables.table import ExtraColumn, find_column
@@ -61,7 +62,7 @@ class TextTable:
         self.name = name
         self.notes: list[str] = layout.notes
         self.columns: list[str] = [
-            cells.unquote(raw).decode() if self._dialect.quoting else raw.decode()
+            cells.unquote(raw, self._dialect.escape).decode() if self._dialect.quoting else raw.decode()
             for raw in (bytes(text[a:b]) for a, b in self._index.header_cells())
         ]
         self.n_rows: int = self._index.n_rows
@@ -103,7 +104,7 @@ class TextTable:
         text, offsets = np.empty(room, dtype=np.uint8), np.zeros(self.n_rows + 1, dtype=np.int64)
         used = 0
         for block in blocks:
-            piece, ends = cells.unquoted(self._piece(block), *block.cells(j), self._dialect.quoting)
+            piece, ends = cells.unquoted(self._piece(block), *block.cells(j), self._dialect)
             text[used : used + piece.size] = piece
             offsets[block.first_row + 1 : block.first_row + block.n_rows + 1] = ends[1:] + used
             used += piece.size
@@ -172,7 +173,7 @@ class TextTable:
     def _spell(self, values: pa.Array, always: bool) -> pa.Array:
         """Spell values as cells of this file."""
         try:
-            return cells.quoted(values, Dialect(self._added, self._dialect.quoting), always)
+            return cells.quoted(values, replace(self._dialect, delimiter=self._added), always)
         except ValueError as error:
             raise DataError(
                 f"{self.name}: {quoted(error.args[0], 'a label')} cannot be written, it has a delimiter or line end "
