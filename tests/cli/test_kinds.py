@@ -64,6 +64,7 @@ KINDS: dict[str, Save] = {
     "quotes doubled": with_column('"say ""so"", or not"'),
     "text behind a quote": with_column('"5" pipe'),
     "a backslash before a quote": with_column(r'"say \"so\" there"'),
+    "quotes behind backslashes": with_column(r'"say \"so\", or not"'),
     "a backslash at the end": with_column("C:\\"),
     "lines in a cell": with_column('"one\r\n\n two"'),
     "a NUL": with_column("a\0b"),
