@@ -87,6 +87,24 @@ def row_order(
     return np.lexsort(keys if y is None else (y, *keys))
 
 
+def reading_order(x: Attributes, signatures: np.ndarray, seed: int, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The order of :func:`row_order`, in which identical rows stand together, and where they begin.
+
+    Returns
+    -------
+    order : ndarray of uint32 or int64, shape (k,)
+        Positions in ``rows``.
+    first : ndarray of bool, shape (k,)
+        In that order: the first of each group of identical rows.
+    """
+    exact = _exact_hashes(x, rows)
+    order = np.lexsort((exact, row_hashes(x, signatures, seed, rows)))
+    first = np.ones(len(rows), bool)
+    for block in _blocks(len(rows) - 1):
+        first[1:][block] = exact[order[1:][block]] != exact[order[:-1][block]]
+    return order.astype(np.uint32) if len(rows) < 1 << 32 else order, first
+
+
 def distinct_rows(x: Attributes, rows: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """First of each group of identical rows, and for each row the position of its group in that list."""
     _, first, back = np.unique(_exact_hashes(x, rows), return_index=True, return_inverse=True)

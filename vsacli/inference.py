@@ -25,7 +25,7 @@ import numpy as np
 from vsacli.calibration import std_factor, temperature
 from vsacli.compact import CompactAttributes, take_rows
 from vsacli.errors import DataError, ResourceError, UsageError
-from vsacli.hashing import attribute_signatures, distinct_rows, row_order, signs
+from vsacli.hashing import attribute_signatures, reading_order, row_order, signs
 
 if TYPE_CHECKING:
     import torch
@@ -63,6 +63,8 @@ class Prediction:
         Class probabilities.
     mean, std : ndarray of float64, shape (U,), or None
         Predicted target and its standard deviation.
+    best : (ndarray of int32, ndarray of float32), shape (U,) each, or None
+        The most probable class and its probability, where `proba` was not to be kept.
     """
 
     rows: np.ndarray
@@ -70,6 +72,7 @@ class Prediction:
     proba: np.ndarray | None = None
     mean: np.ndarray | None = None
     std: np.ndarray | None = None
+    best: tuple[np.ndarray, np.ndarray] | None = None
 
 
 def choose_device(name: str) -> torch.device:
@@ -108,6 +111,7 @@ def predict(
     config: InferenceConfig | None = None,
     progress: Progress | None = None,
     signatures: np.ndarray | None = None,
+    best_only: bool = False,
 ) -> Prediction:
     """Answer every unlabeled row of a table.
 
@@ -132,6 +136,8 @@ def predict(
         Called with (rows done, rows in all).
     signatures : ndarray of uint64, shape (M,), optional
         :func:`attribute_signatures` of a larger table that ``x`` is part of, so that its parts are read alike.
+    best_only : bool
+        Of the class probabilities keep the largest of each row alone: two numbers a row, not C.
 
     Returns
     -------
@@ -170,22 +176,22 @@ def predict(
     contexts = _contexts(target[order] if classes else None, len(order), config.context_rows)
     contexts = [order[c] for c in contexts]
     fit = _rows_that_fit(config, runner, len(contexts[0]), x.shape[1])
-    distinct, back = distinct_rows(x, rows)
-    read = np.arange(len(rows)) if len(rows) <= fit else distinct  # a table read at once is read as it is
-    read = read[row_order(x, signatures, seed, rows=rows[read])]
+    order, first = reading_order(x, signatures, seed, rows)
+    read = order if len(rows) <= fit else order[first]  # a table read at once is read as it is
     n_chunks = -(-len(read) // fit)
-    answers = np.empty((len(rows), runner.width), np.float32)
+    answers = _Answers(len(read), runner.width, best_only and classes)
 
     def answer(i: int) -> int:
         """Answer chunk ``i``; its number of rows."""
-        chunk = read[i * len(read) // n_chunks : (i + 1) * len(read) // n_chunks]
+        here = slice(i * len(read) // n_chunks, (i + 1) * len(read) // n_chunks)
+        chunk = read[here]
         unlabeled = take_rows(x, rows[chunk], attributes)
         parts = []
         for j in range(min(config.contexts_per_chunk, len(contexts))):
             c = contexts[(i * config.contexts_per_chunk + j) % len(contexts)]
             context = take_rows(x, support[c], attributes)
             parts += [runner.run(context * s, target[c], unlabeled * s, config.least_chunk) for s in turned]
-        answers[chunk] = _average(parts, classes)
+        answers.keep(here, _average(parts, classes))
         return len(chunk)
 
     done = 0
@@ -193,12 +199,33 @@ def predict(
         done += count
         if progress is not None:
             progress(done * len(rows) // len(read), len(rows))
-    answers = answers[distinct[back]]
-    if scale is None:
-        out.proba = answers
+    group = np.cumsum(first, dtype=order.dtype) - order.dtype.type(1)  # identical rows get the answer of their first
+    back = np.empty_like(order)
+    back[order] = group if len(read) < len(rows) else np.flatnonzero(first).astype(order.dtype)[group]
+    if scale is not None:
+        out.mean, out.std = scale.undo(*answers.numbers[back].T)
+    elif best_only:
+        out.best = answers.codes[back], answers.numbers[back, 0]
     else:
-        out.mean, out.std = scale.undo(answers[:, 0], answers[:, 1])
+        out.proba = answers.numbers[back]
     return out
+
+
+class _Answers:
+    """The answers for rows in the order in which they are read: ``numbers`` (rows, width), or the best of each."""
+
+    def __init__(self, rows: int, width: int, best_only: bool) -> None:
+        self.numbers = np.empty((rows, 1 if best_only else width), np.float32)
+        self.codes = np.empty(rows if best_only else 0, np.int32)
+        self._best_only = best_only
+
+    def keep(self, rows: slice, answers: np.ndarray) -> None:
+        """Keep the answers for some rows, (rows, width)."""
+        if not self._best_only:
+            self.numbers[rows] = answers
+            return
+        self.codes[rows] = codes = answers.argmax(1)
+        self.numbers[rows, 0] = answers[np.arange(len(codes)), codes]
 
 
 def _side_by_side(

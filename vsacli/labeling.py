@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from vsacli.checkpoints import Checkpoint
     from vsacli.compact import CompactAttributes
     from vsacli.context import LabeledContext
+    from vsacli.inference import Prediction
     from vsacli.study import LabelingRun
     from vsacli.tables.attributes import AttributeEncoder
     from vsacli.tables.table import ExtraColumn, Table
@@ -83,6 +84,18 @@ class Answers:
     proba: np.ndarray | None = None
     mean: np.ndarray | None = None
     std: np.ndarray | None = None
+    best: tuple[np.ndarray, np.ndarray] | None = None  # class and its probability, each (U,), where `proba` is not kept
+
+    @classmethod
+    def of(cls, prediction: Prediction, rows: int | None = None) -> Answers:
+        """What was predicted, of the first `rows` rows or of all."""
+        part = slice(rows)
+        kept = {name: getattr(prediction, name) for name in ("proba", "mean", "std")}
+        best = prediction.best
+        return cls(
+            **{name: None if value is None else value[part] for name, value in kept.items()},
+            best=None if best is None else (best[0][part], best[1][part]),
+        )
 
 
 @dataclass
@@ -155,7 +168,8 @@ def label_table(
         else:
             encoded = encode_attributes(table, context, column, options, report, progress)
             x = encoded.x
-        answers = _ask_network(checkpoint, x, target, options, report, progress)
+        best_only = observe is None and not options.proba
+        answers = _ask_network(checkpoint, x, target, options, report, progress, best_only)
         del x
         if observe is None:
             encoded = None  # before the cells are spelled: it may be the largest thing in memory
@@ -189,10 +203,12 @@ def find_target(
     table: Table, labeled: Table | None, options: LabelOptions
 ) -> tuple[LabeledContext | None, int | None, Target]:
     """The labels of the rows of `labeled`, if given, then of `table`; and the target's place in `table`."""
+    from vsacli.condense import read_sparse_target
     from vsacli.tables.target import read_target
 
     def read(cells: pa.Array, of: Table, above: int = 0) -> Target:
-        return read_target(
+        how = read_target if len(cells) < COMPACT_ROWS else read_sparse_target
+        return how(
             cells,
             task=options.task,
             na=options.na,
@@ -358,6 +374,7 @@ def _ask_network(
     options: LabelOptions,
     report: LabelReport,
     progress: ProgressCallback,
+    best_only: bool,
 ) -> Answers:
     from vsacli.inference import predict
 
@@ -372,11 +389,10 @@ def _ask_network(
         device=options.device,
         seed=options.seed,
         progress=lambda done, total: progress("labeling", done, total),
+        best_only=best_only,
     )
     report.checkpoint, report.device = checkpoint.name, prediction.device
-    if classification:
-        return Answers(proba=prediction.proba)
-    return Answers(mean=prediction.mean, std=prediction.std)
+    return Answers.of(prediction)
 
 
 def certain(rows: int, classes: int) -> Answers:
@@ -406,9 +422,14 @@ def spell(
     added = AddedColumns(table, rows, as_text=table.is_text)
     sure = np.ones(len(rows), bool)
     if target.kind == "classification":
-        proba = _checked(answers.proba)
-        codes = proba.argmax(axis=1)
-        certainty = proba[np.arange(len(rows)), codes]
+        proba = None if answers.best is not None else _checked(answers.proba)
+        if answers.best is not None:
+            codes, certainty = answers.best
+            _checked(certainty)
+        else:
+            assert proba is not None
+            codes = proba.argmax(axis=1)
+            certainty = proba[np.arange(len(rows)), codes]
         if options.min_confidence is not None:
             sure = certainty >= options.min_confidence
         values = target.spell_classes(codes[sure])
@@ -416,7 +437,7 @@ def spell(
         report.mean_confidence = float(certainty.mean()) if len(rows) else None
         if options.confidence:
             added.add_probabilities(f"{options.target}_confidence", certainty)
-        if options.proba:
+        if options.proba and proba is not None:
             for c, name in enumerate(target.classes):
                 added.add_probabilities(f"{options.target}_proba_{name}", proba[:, c])
     else:

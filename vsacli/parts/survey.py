@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from vsacli.condense import blank
 from vsacli.parts.folder import Part
 
 if TYPE_CHECKING:
@@ -78,15 +79,3 @@ def survey_target(parts: Sequence[Part], column: int, name: str) -> Survey:
     if categorical:
         cells = cells.dictionary_encode()
     return Survey(cells, np.concatenate(places), blanks, starts, parts)
-
-
-def blank(cells: pa.Array) -> np.ndarray:
-    """Which cells, as `valuetypes.plain` gives them, hold nothing: null, or (text) white space alone; bool (n,)."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    from vsacli.tables.distinct import trimmed
-
-    if pa.types.is_large_string(cells.type):
-        cells = pc.if_else(pc.equal(trimmed(cells), ""), pa.scalar(None, cells.type), cells)
-    return pc.is_null(cells).to_numpy(zero_copy_only=False)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from vsacli.condense import blank
 from vsacli.errors import ResourceError, VsaError
 from vsacli.labeling import Answers, LabelReport, certain, spell
 from vsacli.parts.folder import Part
 from vsacli.parts.plan import Network, Plan, columns_of_part
-from vsacli.parts.survey import blank
 
 if TYPE_CHECKING:
     from vsacli.tables.parquetfile import ParquetTable
@@ -138,14 +138,10 @@ def _answer(
         config=config,
         progress=lambda done, total: progress(min(done, len(rows))),
         signatures=network.signatures,
+        best_only=not plan.options.proba,
     )
     n = len(rows)
-    if plan.target.kind == "classification":
-        assert prediction.proba is not None
-        return Answers(proba=prediction.proba[:n]), prediction.device
-    assert prediction.mean is not None
-    assert prediction.std is not None
-    return Answers(mean=prediction.mean[:n], std=prediction.std[:n]), prediction.device
+    return Answers.of(prediction, n), prediction.device
 
 
 def _attributes(network: Network, table: ParquetTable, part: Part, rows: np.ndarray) -> np.ndarray:

@@ -10,6 +10,7 @@ LIMIT = 4.0
 """Largest absolute value that a scaled number can take."""
 
 _NORMAL_IQR = 1.3489795003921634  # interquartile range of the standard normal distribution
+_BLOCK = 1 << 18  # numbers scaled together
 _HUGE = 2.0**1000  # beyond it a difference of two numbers may overflow float64
 
 
@@ -60,6 +61,11 @@ class RobustScale:
 
     def apply(self, x: np.ndarray) -> np.ndarray:
         """Scale numbers, float64 of any shape, to float32 within [-LIMIT, LIMIT]."""
+        if x.ndim == 1 and len(x) > _BLOCK:  # what is computed on the way takes no more room in a larger table
+            out = np.empty(len(x), np.float32)
+            for start in range(0, len(x), _BLOCK):
+                out[start : start + _BLOCK] = self.apply(x[start : start + _BLOCK])
+            return out
         with np.errstate(over="ignore", invalid="ignore"):
             z = x * self.shrink if self.shrink != 1.0 else x
             z = (z - self.center) / self.scale

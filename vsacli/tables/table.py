@@ -120,7 +120,12 @@ def read_table(
 
         try:
             table = TextTable(
-                read.data, name=read.name, delimiter=delimiter, encoding=encoding, header_line=header_line
+                read.data,
+                name=read.name,
+                delimiter=delimiter,
+                encoding=encoding,
+                header_line=header_line,
+                path=read.path,
             )
         except MemoryError:
             raise too_large(read.name, len(read.data)) from None

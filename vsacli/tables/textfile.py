@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from vsacli.cellvalues import quoted
 from vsacli.errors import DataError, UsageError
-from vsacli.tables import cells, dialect
+from vsacli.tables import cells, dialect, ondisk
 from vsacli.tables.encoding import Encoding, line_of, to_utf8
 from vsacli.tables.scanner import QUOTE, Bytes, Positions
 from vsacli.tables.spans import Block
@@ -36,6 +36,8 @@ class TextTable:
         As given by the user; decided over the whole file if left out.
     header_line : int, optional
         Number of the line with the header, from 1; the first that is no comment if left out.
+    path : str, optional
+        Where the same bytes lie: a large file is not kept in memory but read again from there.
 
     Raises
     ------
@@ -53,10 +55,11 @@ class TextTable:
         delimiter: str | None = None,
         encoding: str | None = None,
         header_line: int | None = None,
+        path: str | None = None,
     ) -> None:
         text, start, self._encoding = to_utf8(data, name, encoding)
         del data
-        self._data: Bytes = np.frombuffer(text, dtype=np.uint8)
+        self._data: Bytes | ondisk.FileBytes = np.frombuffer(text, dtype=np.uint8)
         layout = dialect.detect(self._data, start, name, delimiter, header_line)
         self._dialect, self._index, self._added = layout.dialect, layout.index, layout.extra_delimiter
         self.name = name
@@ -69,10 +72,12 @@ class TextTable:
         self.decimal: Literal[".", ","] = self._decide_decimal()
         if self.decimal == ",":
             self.notes.append("decimal mark: comma (detected)")
+        if path is not None and len(text) >= ondisk.LARGE:
+            self._data = ondisk.FileBytes.of(path, name, text) or self._data
 
     def _decide_decimal(self) -> Literal[".", ","]:
         mark = self._dialect.delimiter
-        if mark is None or mark == ord(",") or not dialect.contains(self._data, ord(",")):
+        if mark is None or mark == ord(",") or not dialect.contains(self._data[:], ord(",")):
             return "."
         return dialect.decimal_mark((self.column(j) for j in range(len(self.columns))), mark)
 
@@ -84,7 +89,7 @@ class TextTable:
         """Return the place of data row `row` (from 0) for messages: "row 3 (line 4)"."""
         block = next(b for b in self._index.blocks if row < b.first_row + b.n_rows)
         at = block.start + int(block.starts[row - block.first_row])
-        return f"row {row + 1} (line {line_of(self._data.data, at)})"
+        return f"row {row + 1} (line {line_of(self._data[: at + 1].data, at)})"
 
     def column(self, j: int) -> pa.LargeStringArray:
         """Return all cells of column `j`, unquoted and otherwise as they stand; "" for an empty one.
@@ -218,7 +223,7 @@ class TextTable:
             if column.name in taken:
                 raise UsageError(f"{self.name} has a column {column.name!r} already: rename it, or add none")
             taken.add(column.name)
-        always = all(self._data[a] == QUOTE for a, b in self._index.header_cells() if b > a) and self._dialect.quoting
+        always = all(head[a] == QUOTE for a, b in self._index.header_cells() if b > a) and self._dialect.quoting
         names = self._spell(pa.array([column.name for column in extra], pa.large_string()), always)
         text = "".join(chr(self._added) + name for name in names.to_pylist()).encode()
         at = self._index.header_ends[-1:]
