@@ -45,7 +45,7 @@ p{margin:.3rem 0 .8rem;max-width:46rem}
 .lead{font-size:1.1rem}
 .soft,caption{color:var(--soft);font-size:.9rem}
 section{background:var(--card);border:1px solid var(--line);border-radius:.6rem;padding:1.1rem 1.3rem;margin:1rem 0}
-svg[role=img]{display:block;width:100%;height:auto;margin:.4rem 0}
+svg[role=img]{display:block;width:100%;min-width:26rem;height:auto;margin:.4rem 0}
 svg text{fill:var(--ink);font:12px system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
 svg text.small{fill:var(--soft);font-size:11px;font-variant-numeric:tabular-nums}
 .grid{stroke:var(--line)}.axis{stroke:var(--soft)}
@@ -82,7 +82,7 @@ footer{color:var(--soft);font-size:.85rem}
 body{background:#fff;font-size:11pt}main{max-width:none;padding:0}
 section{border:0;border-top:1px solid var(--line);border-radius:0;padding:.8rem 0;margin:.6rem 0}
 svg,tr,.whole{break-inside:avoid}h2,caption{break-after:avoid}
-.scroll{overflow:visible}table{font-size:8.5pt}th,td{padding-right:.5rem}td:not(.n){overflow-wrap:anywhere}
+.scroll{overflow:visible}svg[role=img]{min-width:0}table{font-size:8.5pt}th,td{padding-right:.5rem}td:not(.n){overflow-wrap:anywhere}
 #hover,details,.pointing{display:none}
 *{print-color-adjust:exact;-webkit-print-color-adjust:exact}
 }

@@ -111,7 +111,7 @@ def leaning_bars(rows: Sequence[tuple[str, float, float]], title: str, share: bo
 
 def scatter(data: Map, title: str) -> str:
     """The map: filled rows small, labeled rows large with an outline, rows to label next in numbered rings."""
-    width, height, pad = WIDTH, 470, 16
+    width, height, pad = WIDTH, 480, 22
     marks = "".join(f'<path id="m{i}" d="{d}"/>' for i, d in enumerate(MARKS))
     out = [f"<defs>{marks}</defs>"]
     rings = []
@@ -160,11 +160,10 @@ def _place(p: Point, data: Map, x: str, y: str) -> str:
 
 
 def _svg(parts: Sequence[str], width: float, height: float, title: str, more: str = "") -> str:
-    """An image with an accessible name; it shrinks with the page."""
+    """An image with an accessible name; it shrinks with the page until its text could not be read, then scrolls."""
     return (
-        f'<svg{more} role="img" viewBox="0 0 {_n(width)} {_n(height)}" aria-label="{escaped(title)}">'
-        + "".join(parts)
-        + "</svg>"
+        f'<div class="scroll"><svg{more} role="img" viewBox="0 0 {_n(width)} {_n(height)}" '
+        f'aria-label="{escaped(title)}">' + "".join(parts) + "</svg></div>"
     )
 
 
