@@ -23,6 +23,7 @@ import pandas as pd
 
 VSA = Path(sys.executable).parent / "vsa"
 BLOCK = 100_000  # rows drawn at a time
+WORDS = np.array([f"{a}{b}" for a in ("ka", "lo", "mi", "nu", "pe", "ri") for b in ("den", "ful", "gar", "hol", "jam")])
 
 
 @dataclass
@@ -34,17 +35,29 @@ class Run:
     peak_bytes: int
 
 
-def write_table(path: Path, rows: int, labels: int, columns: int) -> None:
-    """A table of `rows` rows, `labels` of them labeled (spread over the file), and `columns` columns + label."""
+def write_table(path: Path, rows: int, labels: int, columns: int, classes: int = 3, *, words: bool = False) -> None:
+    """A table of `rows` rows, `labels` of them labeled (spread over the file), and `columns` columns + label.
+
+    With more than 3 classes every class has its share of the labels. `words` makes two of the columns free text.
+    """
     rng = np.random.default_rng(0)
-    given = set(np.linspace(0, rows - 1, labels).astype(int).tolist())
+    places = np.linspace(0, rows - 1, labels).astype(int)
+    given = dict(zip(places.tolist(), (np.arange(labels) % classes).tolist(), strict=True))
+    names = np.array([f"class {c:03d}" for c in range(classes)] if classes > 3 else ["alpha", "beta", "gamma"])
     for start in range(0, rows, BLOCK):
         n = min(BLOCK, rows - start)
-        code = rng.integers(0, 3, n)
+        code = rng.integers(0, classes, n)
+        if classes > 3:
+            for i in places[(places >= start) & (places < start + n)].tolist():
+                code[i - start] = given[i]
         frame = {}
         for j in range(columns):
-            signal = code * rng.normal(0.8, 0.2) + rng.normal(0, 1, n)
-            if j % 2 == 0:
+            signal = code * (3 / classes * rng.normal(0.8, 0.2)) + rng.normal(0, 1, n)
+            if words and j in (1, 3):
+                frame[f"t{j}"] = [
+                    " ".join(row) for row in WORDS[rng.integers(0, len(WORDS), (n, 4)) // 2 * 2 + code[:, None] % 2]
+                ]
+            elif j % 2 == 0:
                 frame[f"x{j}"] = np.round(signal, 3)
             elif j % 6 == 1:
                 frame[f"n{j}"] = np.clip(signal * 3 + 5, 0, 20).astype(int)
@@ -52,8 +65,7 @@ def write_table(path: Path, rows: int, labels: int, columns: int) -> None:
                 frame[f"c{j}"] = np.array(["low", "mid", "high", "top"])[np.clip(signal, 0, 3).astype(int)]
             else:
                 frame[f"b{j}"] = np.where(signal > 1, "yes", "no")
-        names = np.array(["alpha", "beta", "gamma"])[code]
-        frame["label"] = [name if start + i in given else "" for i, name in enumerate(names)]
+        frame["label"] = [name if start + i in given else "" for i, name in enumerate(names[code])]
         pd.DataFrame(frame).to_csv(path, mode="a" if start else "w", header=not start, index=False)
 
 
