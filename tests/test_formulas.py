@@ -21,7 +21,7 @@ label = st.text(alphabet="=+-@\t\r1a|!()", min_size=1, max_size=5)
 
 
 @given(labels=st.lists(label, min_size=1, max_size=12), data=st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_a_filled_class_is_a_label_as_it_was_given(labels: list[str], data: st.DataObject):
     cells = pa.array([*labels, ""], pa.large_string())
     if not any(text.strip("\t\r") for text in labels):
@@ -39,7 +39,7 @@ def test_a_filled_class_is_a_label_as_it_was_given(labels: list[str], data: st.D
     ),
     value=st.floats(allow_nan=False, allow_infinity=False),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_a_filled_number_is_nothing_but_a_number(labels: list[str], value: float):
     try:
         target = read_target(pa.array([*labels, ""], pa.large_string()), task="regression")

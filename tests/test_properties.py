@@ -22,8 +22,8 @@ from tests.tiny import tiny_checkpoint
 from vsacli.labeling import LabelOptions, label_table
 from vsacli.tables.textfile import TextTable
 
-ROWS = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-WHOLE_WAY = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+ROWS = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+WHOLE_WAY = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 LABELS = ["a", "B b", " padded ", "1", "01", "é", "x,y", 'say "so"', "=1+1", "line\nend", "NaNa", "-", "#1", "True"]
 MISSING = ["", " ", "\t", "NA", "null", '""']
