@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from vsacli.baselines.base import Method
 from vsacli.errors import UsageError
@@ -27,6 +28,7 @@ class MethodInfo:
     summary : one line for `vsa eval --help` and the tables
     requires : package that must be installed, if any beyond our own dependencies
     trained : whether it answers by a checkpoint alone, and there is none in the installation
+    optional : whether a comparison goes on without it where it is absent
     """
 
     path: str
@@ -34,6 +36,7 @@ class MethodInfo:
     summary: str
     requires: str | None = None
     trained: bool = False
+    optional: bool = False
 
 
 METHODS: dict[str, MethodInfo] = {
@@ -48,6 +51,10 @@ METHODS: dict[str, MethodInfo] = {
     "gp": MethodInfo("gaussian_process:GaussianProcess", BOTH, "Gaussian process, RBF kernel"),
     "label-spreading": MethodInfo("label_spreading:LabelSpreading", ("classification",), "label spreading"),
     "self-training": MethodInfo("self_training:SelfTraining", ("classification",), "self-training, logistic"),
+    "tabpfn": MethodInfo("foundation:TabPFN", BOTH, "TabPFN, where it is installed", requires="tabpfn", optional=True),
+    "tabicl": MethodInfo(
+        "foundation:TabICL", ("classification",), "TabICL, where it is installed", requires="tabicl", optional=True
+    ),
     **{
         name: MethodInfo("trained:Trained", info.kinds, f"{info.title}: {info.summary}", trained=True)
         for name, info in NETWORKS.items()
@@ -59,13 +66,22 @@ METHODS: dict[str, MethodInfo] = {
 def method_names(kind: TaskKind) -> list[str]:
     """Methods that answer this kind of task here, without a checkpoint of one's own, in the table's order."""
     usable = [name for name, info in METHODS.items() if kind in info.kinds and not info.trained]
-    return [name for name in usable if missing_package(name) is None]
+    return [name for name in usable if absent(name, kind) is None]
 
 
 def missing_package(name: str) -> str | None:
     """The package that a method needs and that is not installed, or None."""
     package = METHODS[name].requires
     return package if package is not None and find_spec(package) is None else None
+
+
+def absent(name: str, kind: TaskKind) -> str | None:
+    """Why a method cannot answer this kind of task here: a package or weights that are not there; None if it can."""
+    if (package := missing_package(name)) is not None:
+        return f"the package {package} is not installed"
+    if METHODS[name].optional and _class_of(name).weights(kind) is None:
+        return f"its weights for {kind} are not on this machine, and nothing is downloaded here"
+    return None
 
 
 def known_method(name: str) -> MethodInfo:
@@ -93,16 +109,18 @@ def make_method(name: str, **settings: object) -> Method:
     UsageError
         As :func:`known_method`.
     """
-    module, _, attribute = known_method(name).path.partition(":")
-    return getattr(import_module(f"vsacli.baselines.{module}"), attribute)(**settings)
+    known_method(name)
+    return _class_of(name)(**settings)
 
 
 def weight_files(name: str, **settings: object) -> list[Path]:
     """The files of trained weights that a method made so would read; none for a method that learns nothing."""
-    if name not in METHODS:
+    if name not in METHODS or missing_package(name) is not None:
         return []
-    module, _, attribute = METHODS[name].path.partition(":")
-    if missing_package(name) is not None:
-        return []
-    find = getattr(getattr(import_module(f"vsacli.baselines.{module}"), attribute), "weight_files", None)
+    find = getattr(_class_of(name), "weight_files", None)
     return find(**settings) if find is not None else []
+
+
+def _class_of(name: str) -> Any:
+    module, _, attribute = METHODS[name].path.partition(":")
+    return getattr(import_module(f"vsacli.baselines.{module}"), attribute)

@@ -12,7 +12,7 @@ from vsacli.cli.label import TaskChoice
 from vsacli.cli.sections import show
 from vsacli.errors import UsageError
 from vsacli.evaluation.episodes import EpisodeKey, EpisodePlan, usable
-from vsacli.evaluation.methods import choose_methods, load_checkpoints, picture
+from vsacli.evaluation.methods import absent_methods, asked_methods, choose_methods, load_checkpoints, picture
 from vsacli.evaluation.results import ResultsFile
 from vsacli.evaluation.run import MethodSpec, Record, run_suite
 from vsacli.evaluation.suites import load_suite
@@ -56,6 +56,8 @@ def eval_suite(
         _note(quiet, f"left out: {table_name}: {why}")
     kind = _kind_of_suite(store.tables, task, name, quiet)
     specs = choose_methods(methods, None, kind, checkpoints, device)
+    for method, why in absent_methods(asked_methods(methods), kind):
+        _note(quiet, f"absent: {method}: {why}")
     load_checkpoints(specs, kind)
     _check_metric(metric, kind)
     shots = shots or SHOTS[kind]

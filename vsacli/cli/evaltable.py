@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from vsacli.cli.console import progress_shown
+from vsacli.cli.console import progress_shown, say
 from vsacli.cli.evalreport import table_sections
 from vsacli.cli.options import TaskChoice
 from vsacli.cli.sections import show
 from vsacli.errors import VsaError
 from vsacli.evaluation.file import encode_file
-from vsacli.evaluation.methods import TABLE_METHODS, choose_methods, load_checkpoints, picture
+from vsacli.evaluation.methods import (
+    TABLE_METHODS,
+    absent_methods,
+    asked_methods,
+    choose_methods,
+    load_checkpoints,
+    picture,
+)
 from vsacli.evaluation.results import write_records
 from vsacli.evaluation.table import TableQuestion, evaluate_table
 from vsacli.evaluation.verdict import verdict
@@ -55,6 +62,9 @@ def eval_table(
         load_checkpoints(specs, kind)
         question = TableQuestion(tuple(specs), seed=seed)
         answer = evaluate_table(encoded.table, encoded.classes, question, progress)
+    if methods is not None and not quiet:
+        for method, why in absent_methods(asked_methods(methods), kind):
+            say(f"vsa: absent: {method}: {why}")
     if json is not None:
         write_records(json, answer.records)
     if plot is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from vsacli.baselines.registry import METHODS, known_method, method_names
+from vsacli.baselines.registry import METHODS, absent, known_method, method_names
 from vsacli.errors import UsageError
 from vsacli.evaluation.plots import Embedding, Picture
 from vsacli.evaluation.run import MethodSpec
@@ -25,7 +25,7 @@ def choose_methods(
     """The methods of a comparison: as asked, else `default`, else all; and the network of each checkpoint.
 
     A checkpoint takes part as the method that trained it, whether that was asked for or not. The method `vsa` has a
-    bundled one where none is given.
+    bundled one where none is given. Optional methods that are absent are left out (:func:`absent_methods`).
 
     Raises
     ------
@@ -37,11 +37,16 @@ def choose_methods(
     trained = _by_method(checkpoints)
     names = list(default) if default is not None else method_names(kind)
     if asked is not None and asked.strip() != "all":
-        names = [n.strip() for n in asked.split(",") if n.strip()]
+        names = asked_methods(asked)
         if not names:
             raise UsageError(f"--methods names none; known: {', '.join(METHODS)}")
     elif asked is not None:
         names = method_names(kind)
+    missing = dict(absent_methods(names, kind))
+    names = [n for n in names if n not in missing]
+    if not names and not trained:
+        reasons = "; ".join(f"{n}: {why}" for n, why in missing.items())
+        raise UsageError(f"no method to compare ({reasons}); known: {', '.join(method_names(kind))}")
     for n in names:
         known_method(n)
         if kind not in METHODS[n].kinds:
@@ -61,6 +66,18 @@ def choose_methods(
         else:
             specs.append(MethodSpec.of(n, device=device) if n == "vsa" else MethodSpec.of(n))
     return specs
+
+
+def absent_methods(names: Sequence[str], kind: TaskKind) -> list[tuple[str, str]]:
+    """The optional methods among these (or among all, where "all" is one) that are not here, and why."""
+    known = METHODS if "all" in names else names
+    asked = [n for n in known if n in METHODS and METHODS[n].optional and kind in METHODS[n].kinds]
+    return [(n, why) for n in asked if (why := absent(n, kind)) is not None]
+
+
+def asked_methods(text: str | None) -> list[str]:
+    """The names in what was asked for; nothing asked for is all."""
+    return ["all"] if text is None else [n.strip() for n in text.split(",") if n.strip()]
 
 
 def _by_method(checkpoints: Sequence[str]) -> dict[str, list[str]]:
