@@ -45,6 +45,7 @@ EPILOG = """\b
 Examples:
   vsa label data.csv -t class > labeled.csv
   vsa label data.csv -t class --confidence --min-confidence 0.8 -o labeled.csv
+  vsa label data.csv -t class -o labeled.csv --report report.html --suggest 20 --suggest-to next.csv
   vsa label new.parquet -t price --labeled old.parquet -o new.parquet
   gzip -dc data.csv.gz | vsa label - -t class --json summary.json | gzip > labeled.csv.gz
 """
