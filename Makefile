@@ -1,13 +1,14 @@
 # make demo   label a real table and see how many hidden labels came back right
 # make test   style, types and tests
-# Both set up a virtual environment in .venv first; nothing else on the machine is touched.
+# make docs   the site of documentation, in site/
+# Each sets up a virtual environment in .venv first; nothing else on the machine is touched.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check bench sample-data clean
+.PHONY: demo test check bench sample-data dist-check docs clean
 
 # torch comes first and pinned: any other way of asking for it can fetch gigabytes of CUDA libraries.
 $(READY): pyproject.toml constraints.txt
@@ -29,6 +30,19 @@ check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 
+# The wheel and the source archive, installed where nothing of this checkout is, and run there.
+dist-check: $(READY)
+	$(BIN)/python .ci/dist_check.py
+
+# What the site needs is installed once; then it is built without network.
+$(VENV)/.docs: $(READY)
+	$(BIN)/python -m pip install --disable-pip-version-check -q -c constraints.txt -e '.[docs]'
+	touch $@
+
+docs: $(VENV)/.docs
+	$(BIN)/python docs/reference.py --check
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
 bench: $(READY)
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/label_rows.py
@@ -37,4 +51,4 @@ sample-data: $(READY)
 	$(BIN)/python sample_data/make.py
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist site .pytest_cache .ruff_cache .hypothesis
