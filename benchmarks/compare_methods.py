@@ -1,0 +1,300 @@
+"""Every learning method of the paper, meta-trained with the same time and compared on the same episodes.
+
+    python benchmarks/compare_methods.py --seconds 600 --out runs/compare                 # Table 1(a): Circle-Spiral
+    python benchmarks/compare_methods.py --seconds 600 --out runs/compare --suite CORPUS  # Table 1(b)'s counterpart
+    python benchmarks/compare_methods.py --seconds 600 --out runs/compare --suite CORPUS --kind regression  # Table 4's
+    python benchmarks/compare_methods.py --seconds 60 --out runs/quick --methods vsa,proto,hml --episodes 1
+
+Networks and episodes are the paper's (`--preset paper`); since its 5,000 epochs are out of reach, the learning rate is
+higher, warms up and falls. One thread and one run at a time, so that methods differ in nothing but themselves. A method
+whose folder is complete is not trained again, one that was cut off goes on, and so does the comparison. Of a corpus the
+episodes are `varied` ones of up to 40 attributes: whole tables of a thousand columns would take AttHML's time alone.
+Printed beside the paper's figures: accuracy (or squared error), and what a step costs in training (its Table 3),
+measured after the run on batches that are the same for all, in processor time, which other work hardly disturbs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import shlex
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from vsacli.evaluation.results import read_records
+from vsacli.evaluation.statistics import summarize
+from vsacli.methods.registry import NETWORKS
+
+CIRCLE_SPIRAL = "circle-spiral"
+RATES = {"meta-rbf-gp": 1e-2, "lp": 1e-2}  # a handful of numbers, which have far to go
+RATE = 5e-4
+SHOTS = {"classification": (1, 3, 5), "regression": (10, 15, 20)}
+WARM_UP, MEASURED = 2, 12  # steps
+DONE = "compared.json"  # in a run's folder when it is complete
+
+# Mean of the paper's tables by method and number of labels.
+PAPER_CIRCLE_SPIRAL = {
+    "GP": (0.357, 0.379, 0.401),
+    "LP": (0.361, 0.380, 0.396),
+    "MAML": (0.441, 0.486, 0.502),
+    "Proto": (0.461, 0.503, 0.510),
+    "HML": (0.536, 0.660, 0.692),
+    "AttHML": (0.661, 0.972, 0.991),
+    "SemiProto": (0.662, 0.710, 0.731),
+    "MetaLP": (0.344, 0.639, 0.761),
+    "AttHMLLP": (0.345, 0.351, 0.804),
+    "Ours": (0.974, 0.991, 0.992),
+}
+PAPER_OPENML = {
+    "GP": (0.602, 0.644, 0.663),
+    "LP": (0.587, 0.623, 0.635),
+    "MAML": (0.547, 0.575, 0.583),
+    "Proto": (0.548, 0.575, 0.584),
+    "HML": (0.546, 0.582, 0.598),
+    "AttHML": (0.581, 0.634, 0.659),
+    "SemiProto": (0.607, 0.654, 0.671),
+    "MetaLP": (0.604, 0.644, 0.660),
+    "AttHMLLP": (0.527, 0.574, 0.586),
+    "Ours": (0.647, 0.703, 0.715),
+}
+PAPER_REGRESSION = {
+    "GP": (0.899, 0.861, 0.834),
+    "MAML": (0.992, 0.996, 0.957),
+    "MetaGP": (0.989, 0.994, 0.961),
+    "HML": (0.763, 0.715, 0.687),
+    "AttHML": (0.665, 0.620, 0.581),
+    "SemiMetaGP": (0.845, 0.787, 0.729),
+    "Ours": (0.628, 0.600, 0.550),
+}
+PAPER_HOURS = {
+    "GP": 3.0,
+    "LP": 2.3,
+    "MAML": 18.6,
+    "Proto": 2.0,
+    "HML": 7.6,
+    "AttHML": 50.0,
+    "SemiProto": 3.1,
+    "MetaLP": 4.5,
+    "AttHMLLP": 34.4,
+    "Ours": 9.9,
+}
+
+
+@dataclass
+class Cost:
+    """What meta-training a method took."""
+
+    weights: int
+    steps: int
+    tasks: int
+    trained: float  # seconds of the loop, validation included
+    cpu: float  # processor seconds of the process, start and data included
+    step: float  # processor milliseconds of a step: forward, backward, Adam
+
+
+def main() -> None:
+    """Train what is not trained yet, evaluate, print."""
+    if sys.argv[1:2] == ["--measure"]:
+        print(step_milliseconds(Path(sys.argv[2])))
+        return
+    args = arguments()
+    methods = chosen(args)
+    runs = {m: args.out / f"{suite_name(args)}-{args.kind}" / m for m in methods}
+    for method, run in runs.items():
+        if (run / DONE).is_file():
+            print(f"{method}: trained already, {run}", flush=True)
+        else:
+            train(method, run, args)
+    results = args.out / f"{suite_name(args)}-{args.kind}.jsonl"
+    evaluate(runs, results, args)
+    print(accuracy_table(results, methods, args))
+    print()
+    print(cost_table({m: Cost(**json.loads((run / DONE).read_text())) for m, run in runs.items()}))
+
+
+def arguments() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=int, required=True, help="of meta-training, for each method")
+    parser.add_argument("--out", type=Path, required=True, help="folder of all runs and results")
+    parser.add_argument("--suite", default=CIRCLE_SPIRAL, metavar="DIR", help="circle-spiral, or a folder of tables")
+    parser.add_argument("--kind", default="classification", choices=list(SHOTS))
+    parser.add_argument("--methods", help="some of them, with commas; default: all that serve the kind")
+    parser.add_argument("--also", default="", help="methods to evaluate beside, as in knn,logistic,gp")
+    parser.add_argument("--episodes", type=int, default=2, help="of each table and number of labels, in the comparison")
+    parser.add_argument("--split", help="of a folder, for the comparison; default: as vsa eval chooses")
+    parser.add_argument("--learning-rate", type=float, default=RATE)
+    parser.add_argument("--rate", action="append", default=[], metavar="METHOD=R", help="its learning rate; repeatable")
+    parser.add_argument("--train-options", default="", metavar="TEXT", help="more options of vsa meta-train, in quotes")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=1, help="processes of the comparison")
+    args = parser.parse_args()
+    if args.suite == CIRCLE_SPIRAL and args.kind == "regression":
+        parser.error("circle-spiral has classes only; give a folder with --suite")
+    if args.suite != CIRCLE_SPIRAL and not Path(args.suite).is_dir():
+        parser.error(f"--suite {args.suite}: no such folder")
+    return args
+
+
+def chosen(args: argparse.Namespace) -> list[str]:
+    """The methods, in the paper's order with ours last."""
+    usable = [m for m, info in NETWORKS.items() if args.kind in info.kinds]
+    asked = args.methods.split(",") if args.methods else usable
+    unknown = sorted(set(asked) - set(usable))
+    if unknown:
+        sys.exit(f"no method for {args.kind}: {', '.join(unknown)}; there are {', '.join(usable)}")
+    return sorted(asked, key=lambda m: (m == "vsa", usable.index(m)))
+
+
+def suite_name(args: argparse.Namespace) -> str:
+    """What the suite's runs are called."""
+    return Path(args.suite).resolve().name if args.suite != CIRCLE_SPIRAL else args.suite
+
+
+def vsa(*options: str) -> list[str]:
+    """The command, by this Python."""
+    return [sys.executable, "-m", "vsacli", *options]
+
+
+def train(method: str, run: Path, args: argparse.Namespace) -> None:
+    """Meta-train a method, or the rest of it, and record what it took."""
+    started = (run / "state").is_dir()
+    rates = RATES | {m: float(r) for m, _, r in (text.partition("=") for text in args.rate)}
+    if started:
+        command = vsa("meta-train", "--resume", "-o", str(run), "--max-time", f"{args.seconds}s", "-q")
+    else:
+        source = ["--synthetic", CIRCLE_SPIRAL] if args.suite == CIRCLE_SPIRAL else ["--data", args.suite]
+        drawn = [] if args.suite == CIRCLE_SPIRAL else ["--episodes", "varied", "--attributes", "3-40", "--batch", "8"]
+        recipe = ["--preset", "paper", "--schedule", "cosine", "--warmup", "0.05", "--patience", "1000"]
+        recipe += ["--learning-rate", str(rates.get(method, args.learning_rate)), "--average", "0.99"]
+        ends = ["--max-time", f"{args.seconds}s", "--validate-every", f"{max(5, args.seconds // 6)}s"]
+        command = vsa(
+            *["meta-train", "--method", method, "--kind", args.kind, *source, *drawn, *recipe, *ends],
+            *["--workers", "0", "--device", "cpu", "--seed", str(args.seed), "-q", "-o", str(run)],
+            *shlex.split(args.train_options),
+        )
+    print(f"{method}: {'going on with' if started else 'training'} {run}", flush=True)
+    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    done = subprocess.run(command, env=os.environ | {"OMP_NUM_THREADS": "1"}, check=False)
+    if done.returncode:
+        sys.exit(f"{method}: {shlex.join(command)} ended with {done.returncode}; the same command goes on from here")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    # In a process of its own: the number of threads is decided when it starts.
+    measure = [sys.executable, __file__, "--measure", str(run)]
+    step = subprocess.run(measure, env=os.environ | {"OMP_NUM_THREADS": "1"}, check=True, capture_output=True)
+    state = json.loads((run / "state" / "state.json").read_text())
+    cost = Cost(
+        weights=count_weights(run / "model.safetensors"),
+        steps=state["step"],
+        tasks=state["tasks_seen"],
+        trained=round(state["elapsed"], 1),
+        cpu=round(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, 1),
+        step=float(step.stdout),
+    )
+    (run / DONE).write_text(json.dumps(vars(cost)) + "\n")
+    print(f"{method}: {cost.steps:,} steps, {time.monotonic() - start:,.0f} s in all", flush=True)
+
+
+def step_milliseconds(run: Path) -> float:
+    """Mean processor time of a step of a run, on its first batches."""
+    import torch
+
+    from vsacli.methods.registry import build_network
+    from vsacli.tasks.cache import cache_folder
+    from vsacli.training.batches import OVERHEAD, StepBatches
+    from vsacli.training.optimizer import build_optimizers
+    from vsacli.training.run import RunSpec
+    from vsacli.training.sources import collect
+    from vsacli.training.update import Updater
+
+    torch.set_num_threads(1)
+    spec = RunSpec.load(run)
+    config, device = spec.config, torch.device("cpu")
+    tables = collect(spec.sources, spec.kind, cache=cache_folder())
+    sampler = tables.sampler(spec.kind, config.episodes, config.seed, config.plain)
+    batches = StepBatches(sampler, overhead=OVERHEAD["cpu"])
+    net = build_network(config.model)
+    update = Updater(config, net, net, build_optimizers(net, config), device, True, lambda note: None)
+    total = 0.0
+    for step in range(WARM_UP + MEASURED):
+        parts = batches[step]
+        if not isinstance(parts, list):
+            raise parts
+        start = time.process_time()
+        update(parts, 1.0, 1.0)
+        total += time.process_time() - start if step >= WARM_UP else 0.0
+    return total / MEASURED * 1e3
+
+
+def count_weights(path: Path) -> int:
+    """Numbers in a file of weights."""
+    from safetensors.numpy import load_file
+
+    return sum(v.size for v in load_file(path).values())
+
+
+def evaluate(runs: dict[str, Path], results: Path, args: argparse.Namespace) -> None:
+    """`vsa eval` of all runs at once; it goes on where it was cut off."""
+    names = [*runs, *filter(None, args.also.split(","))]
+    command = vsa("eval", "--suite", args.suite, "--task", args.kind, "--methods", ",".join(names))
+    command += [word for run in runs.values() for word in ("--checkpoint", str(run))]
+    command += ["--shots", ",".join(map(str, SHOTS[args.kind])), "--episodes", str(args.episodes), "--device", "cpu"]
+    command += ["--seed", str(args.seed), "--jobs", str(args.jobs), "--json", str(results)]
+    command += ["--split", args.split] if args.split else []
+    print(shlex.join(["vsa", *command[3:]]), flush=True)
+    if subprocess.run(command, env=os.environ | {"OMP_NUM_THREADS": "1"}, check=False).returncode:
+        sys.exit("the comparison failed; the same command goes on from here")
+
+
+def accuracy_table(results: Path, methods: list[str], args: argparse.Namespace) -> str:
+    """Ours beside the paper's; * where not different from the best at the 5% level."""
+    classes = args.kind == "classification"
+    paper, what = PAPER_REGRESSION, "Table 4, squared error"
+    if classes:
+        circle = args.suite == CIRCLE_SPIRAL
+        paper, what = (PAPER_CIRCLE_SPIRAL, "Table 1(a)") if circle else (PAPER_OPENML, "Table 1(b)")
+        what += ", accuracy"
+    records = [r for r in read_records(results) if r.kind == args.kind]
+    found = {(s.method, s.shot): s for s in summarize(records, "accuracy" if classes else "mse")}
+    shots = SHOTS[args.kind]
+    lines = [f"{what}: {args.seconds} s of meta-training each on {suite_name(args)}; in brackets the paper's"]
+    lines.append(f"{'method':<18s}" + "".join(f"{f'labels: {k}':>26s}" for k in shots))
+    for method in [*methods, *filter(None, args.also.split(","))]:
+        title = NETWORKS[method].title if method in NETWORKS else ""
+        cells = ""
+        for i, shot in enumerate(shots):
+            s = found.get((method, shot))
+            told = "failed" if s is None else f"{s.mean:.3f} ± {s.stderr:.3f}{'*' if s.bold else ' '}"
+            cells += f"{f'{told} ({paper[title][i]:.3f})' if title in paper else told:>26s}"
+        lines.append(f"{method:<18s}{cells}")
+    return "\n".join(lines)
+
+
+def cost_table(costs: dict[str, Cost]) -> str:
+    """What a step takes, in itself and relative to ours, beside the paper's hours relative to ours."""
+    ours = costs.get("vsa")
+    lines = [
+        "Table 3, cost of meta-training on one thread; relative to ours, in brackets the paper's hours over its own"
+    ]
+    lines.append(
+        f"{'method':<18s}{'weights':>9s}{'steps':>9s}{'tasks':>10s}{'seconds':>9s}{'CPU s':>8s}{'ms a step':>11s}"
+        f"{'relative':>16s}"
+    )
+    for method, c in costs.items():
+        relative = "" if ours is None else f"{c.step / ours.step:.2f}"
+        hours = PAPER_HOURS.get(NETWORKS[method].title)
+        relative += "" if hours is None else f" ({hours / PAPER_HOURS['Ours']:.2f})"
+        lines.append(
+            f"{method:<18s}{c.weights:>9,d}{c.steps:>9,d}{c.tasks:>10,d}{c.trained:>9,.0f}{c.cpu:>8,.0f}{c.step:>11.1f}"
+            f"{relative:>16s}"
+        )
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()
