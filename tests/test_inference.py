@@ -477,3 +477,22 @@ def test_chunks_side_by_side_answer_as_one_after_the_other():
         torch.set_num_threads(before)
     np.testing.assert_allclose(answers[0], answers[1], rtol=1e-6, atol=1e-7)
     assert np.ptp(answers[0], axis=0).min() > 0.01
+
+
+def test_two_hundred_classes_with_two_labels_each():
+    """400 labeled rows are dealt into two contexts, each with every class."""
+    recorder = Recorder()
+    task = make_table(500, classes=200, labeled=0)
+    task["labeled"][200:400] = True
+    task["y"] = np.concatenate([np.arange(200)] * 2)
+    proba = predict(recorder.checkpoint(), **task).proba
+    assert proba is not None
+    assert proba.shape == (100, 200)
+    np.testing.assert_allclose(proba.sum(1), 1, rtol=1e-4)
+    assert {len(np.unique(b.y[0])) for b in recorder.batches} == {200}
+
+
+def test_more_classes_than_a_context_has_rows_are_refused():
+    with pytest.raises(DataError, match=r"^385 classes are more than the network reads together \(384\): unite rare"):
+        predict(Recorder().checkpoint(), **make_table(500, classes=385, labeled=0))
+    assert predict(Recorder().checkpoint(), **make_table(390, classes=384, labeled=0)).proba is not None

@@ -99,6 +99,25 @@ def choose_device(name: str) -> torch.device:
     return torch.device(name)
 
 
+def check_classes(n_classes: int, config: InferenceConfig | None = None) -> None:
+    """Refuse more classes than a context has rows.
+
+    Each pass reads a row of every class, and its time grows with the square of their number: a thousand classes
+    would take minutes for sixteen rows.
+
+    Raises
+    ------
+    DataError
+    """
+    most = (config or InferenceConfig()).context_rows
+    if n_classes > most:
+        raise DataError(
+            f"{n_classes:,} classes are more than the network reads together ({most}): unite rare classes, or fill in "
+            f"a coarser column first and then label the rows of each of its values by themselves; "
+            f"if the labels are numbers, --task regression"
+        )
+
+
 def predict(
     checkpoint: Checkpoint,
     x: np.ndarray | CompactAttributes,
@@ -146,11 +165,12 @@ def predict(
     Raises
     ------
     DataError
-        If no row is labeled.
+        If no row is labeled, or there are more classes than `check_classes` allows.
     ResourceError
         If even the smallest pass does not fit in memory.
     """
     config = config or InferenceConfig()
+    check_classes(n_classes, config)
     rows = np.flatnonzero(~labeled)
     support = np.flatnonzero(labeled)
     if not len(support):

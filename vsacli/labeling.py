@@ -160,7 +160,9 @@ def label_table(
             checkpoint, encoded = _for_a_look(table, context, column, options, report, progress)
     else:
         from vsacli.checkpoints import load_checkpoint
+        from vsacli.inference import check_classes
 
+        check_classes(len(classes))
         checkpoint = load_checkpoint(options.checkpoint, kind=target.kind)  # first: it may not be there
         x: np.ndarray | CompactAttributes
         if observe is None and table.n_rows >= COMPACT_ROWS:

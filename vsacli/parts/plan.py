@@ -221,7 +221,9 @@ def _prepare(
 ) -> Network:
     from vsacli.checkpoints import load_checkpoint
     from vsacli.hashing import attribute_signatures, row_order
+    from vsacli.inference import check_classes
 
+    check_classes(len(target.classes))
     checkpoint = load_checkpoint(options.checkpoint, kind=target.kind)  # first: it may not be there
     n_context = context.n_rows if context else 0
     values = target.codes if target.kind == "classification" else target.numbers
