@@ -11,8 +11,10 @@ import torch
 
 from tests.nn.tasks import METHOD_CONFIGS
 from tests.training.conftest import PLAN, table, tiny_config
-from vsacli.checkpoints import load_checkpoint
-from vsacli.inference import predict
+from vsacli.checkpoints import Checkpoint, load_checkpoint
+from vsacli.inference import InferenceConfig, predict
+from vsacli.methods.atthml import AttHMLConfig
+from vsacli.methods.maml import MAMLConfig
 from vsacli.methods.registry import NETWORKS, build_network
 from vsacli.nn.answers import ClassOutput
 from vsacli.tasks.episode import Episode, collate
@@ -67,6 +69,22 @@ def test_a_run_saves_a_checkpoint_that_answers_tables(config, tmp_path: Path) ->
     else:
         assert np.isfinite(answer.mean).all()
         assert (answer.std > 0).all()
+
+
+@pytest.mark.parametrize("config", [MAMLConfig(), MAMLConfig(kind="regression"), AttHMLConfig()])
+def test_passes_side_by_side_do_not_meet(config) -> None:
+    torch.manual_seed(0)
+    checkpoint = Checkpoint(build_network(config).eval().requires_grad_(False))
+    rng = np.random.default_rng(0)
+    x, labeled = rng.normal(size=(130, 3)).astype(np.float32), np.arange(130) < 10
+    y = np.arange(10) % 2 if config.kind == "classification" else rng.normal(size=10)
+    found = []
+    for threads in (1, 3):
+        torch.set_num_threads(threads)
+        sizes = InferenceConfig(chunk_rows=16)
+        answer = predict(checkpoint, x, labeled, y, 2, device="cpu", config=sizes)
+        found.append(answer.mean if answer.proba is None else answer.proba)
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-5, atol=1e-6)
 
 
 def circle(rng: np.random.Generator, shots: int = 5, unlabeled: int = 5) -> Episode:

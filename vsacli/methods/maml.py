@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import torch
@@ -97,18 +99,25 @@ class MAML(Network[Any]):
             weights |= {f"head.{k}": v for k, v in self.head.named_parameters()}
         x, seen = attribute_values(batch, self.config.standardize)
         task = [t.clone() for t in (x, seen, batch.one_hot().to(x.dtype), batch.class_mask, batch.labeled_mask)]
-        return vmap(self._task, in_dims=(None, 0, 0, 0, 0, 0))(weights, *task)
+        # Such a call puts the weights into its module meanwhile: one of its own, as other threads may answer, too.
+        rows = copy.deepcopy(self.rows)
+        return vmap(partial(self._task, rows), in_dims=(None, 0, 0, 0, 0, 0))(weights, *task)
 
     def _task(
-        self, weights: Weights, x: Tensor, seen: Tensor, y: Tensor, class_mask: Tensor, there: Tensor
+        self, rows: DeepSet, weights: Weights, x: Tensor, seen: Tensor, y: Tensor, class_mask: Tensor, there: Tensor
     ) -> tuple[Tensor, Tensor]:
         """One task: x, seen (N, M), y (L, C or T), class_mask (C,), labeled rows that are no padding (L,)."""
         n = len(y)
+
+        def embedded(weights: Weights, x: Tensor, seen: Tensor) -> Tensor:
+            own = {k.removeprefix("rows."): v for k, v in weights.items() if k.startswith("rows.")}
+            return functional_call(rows, own, (x.unsqueeze(-1), seen))
+
         if self.head is None:
-            weights = weights | self._prototype_map(self._rows(weights, x[:n], seen[:n]), y)
+            weights = weights | self._prototype_map(embedded(weights, x[:n], seen[:n]), y)
 
         def loss(weights: Weights) -> Tensor:
-            scores = self._scores(weights, self._rows(weights, x[:n], seen[:n]))
+            scores = self._scores(weights, embedded(weights, x[:n], seen[:n]))
             if self.head is None:
                 each = -(scores.masked_fill(~class_mask, -1e9).log_softmax(-1) * y).sum(-1)
             else:
@@ -120,12 +129,8 @@ class MAML(Network[Any]):
             if self.config.first_order:
                 gradients = {k: g.detach() for k, g in gradients.items()}
             weights = {k: w - self.config.inner_rate * gradients[k] for k, w in weights.items()}
-        z = self._rows(weights, x, seen)
+        z = embedded(weights, x, seen)
         return self._scores(weights, z[n:]), z
-
-    def _rows(self, weights: Weights, x: Tensor, seen: Tensor) -> Tensor:
-        own = {k.removeprefix("rows."): v for k, v in weights.items() if k.startswith("rows.")}
-        return functional_call(self.rows, own, (x.unsqueeze(-1), seen))
 
     @staticmethod
     def _scores(weights: Weights, z: Tensor) -> Tensor:
