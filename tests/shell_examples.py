@@ -15,7 +15,7 @@ from tests.tiny import tiny_model
 from vsacli.checkpoints import save_checkpoint
 
 ROOT = Path(__file__).parent.parent
-COMMANDS = ("vsa", "cat", "csvcut", "mlr", "duckdb", "eval")
+COMMANDS = ("vsa", "cat", "csvcut", "mlr", "duckdb", "eval", "diff")
 SHORTER = {  # what would take long is asked for less, and an invented repository is one of the Hub on loopback
     r"--workers 4": "--workers 1",
     r"\bORG/NAME\b": "lab/model",
@@ -64,7 +64,7 @@ def why_not(command: str) -> str | None:
         if mark in command:
             return reason
     words = {part.split()[0] for part in command.split(" | ")}
-    absent = sorted(word for word in words - {"vsa", "eval"} if shutil.which(word) is None)
+    absent = sorted(word for word in words - {"vsa", "eval", "diff"} if shutil.which(word) is None)
     return f"{', '.join(absent)}: not installed" if absent else None
 
 

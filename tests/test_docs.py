@@ -1,0 +1,71 @@
+"""The site: made pages are as the code says, its commands and Python run, it builds without network."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import TwoGroups
+from tests.shell_examples import ROOT, Block, hub_with_a_model, make_sandbox, run_block, shell_blocks
+
+BLOCKS = [block for page in sorted((ROOT / "docs").glob("*.md")) for block in shell_blocks(f"docs/{page.name}")]
+
+
+def test_made_pages_are_up_to_date():
+    done = subprocess.run([sys.executable, "docs/reference.py", "--check"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_blocks_are_found():
+    assert sum(len(block.commands) for block in BLOCKS) >= 6
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=str)
+def test_commands_run(block: Block, tmp_path: Path, two_groups: TwoGroups):
+    make_sandbox(tmp_path, two_groups.csv())
+    server = hub_with_a_model(tmp_path / "published")
+    try:
+        left_out = run_block(block, tmp_path, server)
+    finally:
+        server.close()
+    assert left_out == []
+
+
+def test_python_guide_runs(tmp_path: Path):
+    code = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs" / "python.md").read_text(encoding="utf-8"), re.M | re.S)
+    assert len(code) == 2
+    (tmp_path / "sample_data").symlink_to(ROOT / "sample_data")
+    for block in code:
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-c", block], cwd=tmp_path, capture_output=True, text=True
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "labeled.csv").read_bytes().count(b"\n") == 119
+
+
+def test_notebook_is_run_without_an_error():
+    import json
+
+    notebook = json.loads((ROOT / "docs" / "example.ipynb").read_text(encoding="utf-8"))
+    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert [cell["execution_count"] for cell in cells] == list(range(1, len(cells) + 1))
+    outputs = [output for cell in cells for output in cell["outputs"]]
+    assert outputs
+    assert not any(output["output_type"] == "error" or output.get("name") == "stderr" for output in outputs)
+
+
+def test_site_builds(tmp_path: Path):
+    pytest.importorskip("material", reason="the extra `docs` is not installed")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-d", tmp_path / "site"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "site" / "tutorial.html").is_file()
+    pages = [page.read_text(encoding="utf-8") for page in (tmp_path / "site").glob("*.html")]
+    loaded = re.compile(
+        r'<(?:link[^>]+rel="(?:stylesheet|preconnect)"[^>]+href|script[^>]+src|img[^>]+src)="(https?:[^"]+)"'
+    )
+    assert [found for page in pages for found in loaded.findall(page)] == []
