@@ -9,8 +9,9 @@ import pytest
 import torch
 
 from tests.tiny import tiny_checkpoint
+from vsacli.checkpoints import Checkpoint
 from vsacli.embedding import embed
-from vsacli.errors import DataError
+from vsacli.errors import CheckpointError, DataError
 from vsacli.inference import InferenceConfig
 from vsacli.nn import TaskBatch
 
@@ -99,3 +100,12 @@ def test_all_rows_labeled_and_equal_targets():
     assert np.isfinite(found).all()
     flat = embed(tiny_checkpoint("regression"), task["x"], task["labeled"], np.full(24, 7.0), device="cpu")
     assert np.isfinite(flat).all()
+
+
+def test_another_methods_network_is_refused():
+    from vsacli.methods.proto import ProtoConfig
+    from vsacli.methods.registry import build_network
+
+    checkpoint = Checkpoint(build_network(ProtoConfig()).eval(), name="runs/proto")
+    with pytest.raises(CheckpointError, match=r"^checkpoint runs/proto is of the method proto.*need a VSA network$"):
+        embed(checkpoint, **make_table())

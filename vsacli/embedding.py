@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vsacli.errors import DataError
+from vsacli.errors import CheckpointError, DataError
 from vsacli.hashing import attribute_signatures, row_order
 from vsacli.inference import InferenceConfig, _contexts, _rows_that_fit, _Runner, _TargetScale, choose_device
 
@@ -53,11 +53,14 @@ def embed(
 
     Raises
     ------
+    CheckpointError
+        If the network is of another method: only the VSA network embeds a row attribute by attribute.
     DataError
         If no row is labeled, or there is no attribute.
     ResourceError
         If even the smallest pass does not fit in memory.
     """
+    check_embeds(checkpoint)
     config = config or InferenceConfig()
     support = np.flatnonzero(labeled)
     if not len(support):
@@ -87,6 +90,21 @@ def embed(
     stacked = np.concatenate([mean, *rows]).reshape(len(x), x.shape[1], channels)
     out[np.ix_(np.concatenate([support[context], read]), attributes)] = stacked
     return out.reshape(len(x), -1)
+
+
+def check_embeds(checkpoint: Checkpoint) -> None:
+    """Refuse networks whose embeddings do not belong to attributes.
+
+    Raises
+    ------
+    CheckpointError
+    """
+    method = checkpoint.model.config.method
+    if method != "vsa":
+        raise CheckpointError(
+            f"checkpoint {checkpoint.name} is of the method {method}, whose rows have no embedding by attributes; "
+            "embeddings, reports and suggestions need a VSA network"
+        )
 
 
 def _scaled(y: np.ndarray) -> np.ndarray:

@@ -139,7 +139,11 @@ class _VSAEstimator(BaseEstimator):
     def get_embedding_names_out(self) -> np.ndarray:
         """Names of the columns of `embed`, (M * H,) of str: `attribute_0`, `attribute_1`, ..."""
         check_is_fitted(self)
-        channels = self._load().model.config.channels
+        from vsacli.embedding import check_embeds
+
+        checkpoint = self._load()
+        check_embeds(checkpoint)
+        channels = checkpoint.model.config.channels
         names = [f"{a}_{c}" for a in self._encoder.attribute_names for c in range(channels)]
         return np.array(names, dtype=object)
 
