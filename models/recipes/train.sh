@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# Meta-trains the bundled checkpoints anew: models/recipes/train.sh CORPUS OUT [cpu|gpu]
+#
+# CORPUS is a folder of tables with manifest.csv (see `vsa meta-train --help`); stages land in OUT. Interrupt it at any time:
+# the same command goes on where it was. cpu: one core and a half for 6 hours; gpu: 10 minutes of a data-centre GPU.
+# VSA names the command, if it is not `vsa`.
+set -euo pipefail
+
+corpus=${1:?CORPUS} out=${2:?OUT} machine=${3:-cpu}
+net=(--model layers=4 --model width=48 --model heads=4 --model head_width=12 --model ff_width=96 --model channels=4)
+common=(--data "$corpus" --synthetic prior "${net[@]}")
+
+# stage NAME OPTIONS...: runs it, goes on with it, or leaves it where it is complete
+stage() {
+  local run="$out/$1"
+  shift
+  if [ -e "$run/complete" ]; then
+    echo "$run: complete" >&2
+  else
+    if [ -d "$run/state" ]; then ${VSA:-vsa} meta-train --resume -o "$run"; else ${VSA:-vsa} meta-train "$@" -o "$run"; fi
+    touch "$run/complete"
+  fi
+}
+
+case $machine in
+cpu)
+  export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1}
+  many=(--cells 16000 --save-every 1m)
+  stage classes-1 "${common[@]}" --kind classification --cells 12000 --max-time 100m --validate-every 4m
+  stage numbers-1 "${common[@]}" --kind regression --cells 12000 --max-time 46m --validate-every 4m --init "$out/classes-1"
+  stage classification "${common[@]}" "${many[@]}" --kind classification --init "$out/classes-1" \
+    --shots 1-16 --unlabeled 5-60 --max-time 95m --validate-every 5m --seed 7
+  stage regression "${common[@]}" "${many[@]}" --kind regression --init "$out/numbers-1" \
+    --shots 5-60 --unlabeled 15-150 --max-time 92m --validate-every 6m --seed 7
+  ;;
+gpu)
+  many=(--device cuda --precision bfloat16 --compile --cells 400000 --workers 8 --save-every 1m --validate-every 1m)
+  stage classification "${common[@]}" "${many[@]}" --kind classification --shots 1-16 --unlabeled 5-60 --max-time 5m
+  stage regression "${common[@]}" "${many[@]}" --kind regression --shots 5-60 --unlabeled 15-150 --max-time 4m \
+    --init "$out/classification"
+  ;;
+*)
+  echo "train.sh: $machine is neither cpu nor gpu" >&2
+  exit 2
+  ;;
+esac

@@ -1,0 +1,61 @@
+"""The recipe of the bundled checkpoints: stages in order, gone on with after an interruption, each command one of ours."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+RECIPE = Path(__file__).parent.parent / "models" / "recipes" / "train.sh"
+STAND_IN = """#!/bin/sh
+# Notes its arguments, makes the state of a run, and fails as often as the file `fail` says.
+echo "$*" >> "$LOG"
+for last; do :; done
+mkdir -p "$last/state"
+if [ -s "$FAIL" ]; then : > "$FAIL"; exit 130; fi
+"""
+
+
+def run(tmp_path: Path, machine: str, fail: bool = False) -> tuple[int, list[str]]:
+    """The recipe with a stand-in for vsa: its status, and the arguments of each command."""
+    stand_in, log, failing = tmp_path / "vsa.sh", tmp_path / "log", tmp_path / "fail"
+    stand_in.write_text(STAND_IN)
+    stand_in.chmod(0o755)
+    log.write_text("")
+    failing.write_text("1" if fail else "")
+    env = os.environ | {"VSA": str(stand_in), "LOG": str(log), "FAIL": str(failing)}
+    command = ["bash", str(RECIPE), "CORPUS", str(tmp_path / "out"), machine]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    return done.returncode, log.read_text().splitlines()
+
+
+@pytest.mark.parametrize(("machine", "stages"), [("cpu", 4), ("gpu", 2)])
+def test_stages_run_once_and_go_on_where_they_were(tmp_path: Path, machine: str, stages: int) -> None:
+    status, commands = run(tmp_path, machine, fail=True)
+    assert status == 130
+    assert len(commands) == 1
+    status, commands = run(tmp_path, machine)
+    assert status == 0
+    assert len(commands) == stages
+    assert commands[0].startswith("meta-train --resume -o ")
+    assert all("--data CORPUS --synthetic prior" in c for c in commands[1:])
+    assert commands[-1].endswith("/out/regression")
+    assert run(tmp_path, machine) == (0, [])
+
+
+def test_every_option_is_one_that_meta_train_knows(tmp_path: Path) -> None:
+    text = subprocess.run(
+        [sys.executable, "-m", "vsacli", "meta-train", "--help"], capture_output=True, text=True, check=True
+    ).stdout
+    for machine in ("cpu", "gpu"):
+        (tmp_path / machine).mkdir()
+        _, commands = run(tmp_path / machine, machine)
+        for option in {word for c in commands for word in c.split() if word.startswith("--")}:
+            assert option in text
+
+
+def test_another_machine_is_refused(tmp_path: Path) -> None:
+    assert run(tmp_path, "tpu") == (2, [])
