@@ -1,4 +1,4 @@
-"""The recipe of the bundled checkpoints: stages in order, gone on with after an interruption, each command one of ours."""
+"""The recipe of the bundled checkpoints: stages in order, each taken up again where it was, with options that exist."""
 
 from __future__ import annotations
 
