@@ -27,7 +27,8 @@ cpu)
   export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1}
   many=(--cells 16000 --save-every 1m)
   stage classes-1 "${common[@]}" --kind classification --cells 12000 --max-time 100m --validate-every 4m
-  stage numbers-1 "${common[@]}" --kind regression --cells 12000 --max-time 46m --validate-every 4m --init "$out/classes-1"
+  stage numbers-1 "${common[@]}" --kind regression --cells 12000 --max-time 46m --validate-every 4m \
+    --init "$out/classes-1" --muon-rate 0.006 --learning-rate 0.0015
   stage classification "${common[@]}" "${many[@]}" --kind classification --init "$out/classes-1" \
     --shots 1-16 --unlabeled 5-60 --max-time 95m --validate-every 5m --seed 7
   stage regression "${common[@]}" "${many[@]}" --kind regression --init "$out/numbers-1" \
