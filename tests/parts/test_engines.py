@@ -55,7 +55,7 @@ def test_a_killed_run_goes_on(make_parts: MakeParts, label_parts: LabelParts, tm
         workers = children(process.pid)
         process.kill()
         assert process.wait() == -signal.SIGKILL
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while any(alive(pid) for pid in workers):
         assert time.monotonic() < deadline, "workers outlive the command"
         time.sleep(0.05)
@@ -71,13 +71,15 @@ def test_a_killed_run_goes_on(make_parts: MakeParts, label_parts: LabelParts, tm
 
 def test_a_killed_worker_is_told(make_parts: MakeParts, tmp_path: Path):
     folder, output = make_parts(6, 400), tmp_path / "out"
-    with subprocess.Popen(command(folder, output, "--workers", "2"), stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command(folder, output, "-q", "--workers", "2"), stderr=subprocess.PIPE, text=True
+    ) as process:
         wait_for_parts(output, 1)
         for pid in children(process.pid):
             if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes():
                 os.kill(pid, signal.SIGKILL)
                 break
-        _, said = process.communicate(timeout=120)
+        _, said = process.communicate()
     assert process.returncode == 1
     (line,) = said.splitlines()
     assert line.startswith("vsa: error: a worker process ended unexpectedly (killed, or out of memory) at ")
@@ -85,7 +87,7 @@ def test_a_killed_worker_is_told(make_parts: MakeParts, tmp_path: Path):
 
 
 def wait_for_parts(output: Path, number: int) -> None:
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 600
     while len(list(output.glob("*.parquet"))) < number:
         assert time.monotonic() < deadline
         time.sleep(0.01)
