@@ -8,7 +8,7 @@ from pathlib import Path
 
 from vsacli.cli.console import progress_shown, say
 from vsacli.cli.evalreport import metrics_of, suite_sections
-from vsacli.cli.label import TaskChoice
+from vsacli.cli.options import TaskChoice
 from vsacli.cli.sections import show
 from vsacli.errors import UsageError
 from vsacli.evaluation.episodes import EpisodeKey, EpisodePlan, usable

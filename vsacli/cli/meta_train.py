@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vsacli.cli.label import DeviceChoice
+from vsacli.cli.options import Device, DeviceChoice
 from vsacli.cli.registry import OnceCommand
 from vsacli.cli.train_run import run
 from vsacli.cli.values import parse_duration, parse_interval, parse_range, parse_weights
@@ -240,7 +240,7 @@ def meta_train(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the run in --output, where it was saved.")
     ] = False,
-    device: Annotated[DeviceChoice, typer.Option(metavar="NAME", help="auto, cpu, cuda or mps.")] = DeviceChoice.auto,
+    device: Device = DeviceChoice.auto,
     workers: Annotated[
         int | None, typer.Option(metavar="N", min=0, help="Processes that prepare batches; 0: none. Default: 1.")
     ] = None,
