@@ -172,6 +172,8 @@ def test_the_bundled_network_is_asked_first(vsa, write: Write, tmp_path: Path, m
         (("--suite", "d", "--shots", "1,x"), "--shots 1,x: give whole numbers"),
         (("--suite", "d", "--shots", "0"), "the smallest number of labels is 1"),
         (("--suite", "nowhere"), "no suite 'nowhere'"),
+        (("--suite", "d", "--natural", "--unlabeled", "5"), "--natural takes all rows without a label"),
+        (("t.csv", "-t", "class", "--natural"), "--natural does not go with a TABLE"),
         (("t.csv", "-t", "label", "--plot", "p.bmp"), "--plot p.bmp: a picture is one of .png, .svg, .pdf"),
         (("t.csv", "-t", "label", "--json", "no/such/r.jsonl"), "its folder does not exist"),
         (("t.csv", "-t", "label", "--methods", "logistc"), "did you mean 'logistic'"),
@@ -238,6 +240,19 @@ def test_a_suite_goes_on_where_it_was_cut_off(vsa, suite: Path, tmp_path: Path) 
     assert _without_times(again.stdout) == _without_times(first.stdout)
     other = vsa("eval", "--suite", suite, *options, "--seed", "1", "--json", out)
     assert "--seed 0 --unlabeled 10" in other.error
+
+
+def test_natural_episodes_ask_for_all_other_rows(vsa, suite: Path, tmp_path: Path) -> None:
+    out = tmp_path / "r.jsonl"
+    options = ("--methods", "prior", "--shots", "2", "--episodes", "1", "--jobs", "1", "--json", out)
+    assert vsa("eval", "--suite", suite, *options, "--natural").code == 0
+    for r in records(out):
+        assert r["unlabeled"] == 0
+        assert r["n_labeled"] == 2 * r["n_classes"]
+        assert r["n_labeled"] + r["n_unlabeled"] == 60
+    other = vsa("eval", "--suite", suite, *options)
+    assert other.code == 2
+    assert "--seed 0 --natural, not with --seed 0 --unlabeled 20" in other.error
 
 
 def test_results_of_other_weights_are_not_reused(vsa, suite: Path, tmp_path: Path) -> None:

@@ -77,3 +77,28 @@ def test_tables_that_cannot_serve_say_why(class_table, number_table) -> None:
     assert usable(class_table(), (1, 5)) is None
     assert "two classes" in (usable(class_table(n_classes=1), (1,)) or "")
     assert "not more than 100" in (usable(number_table(), (10, 100)) or "")
+
+
+def test_natural_episodes_take_all_rows_and_the_tables_own_proportions(class_table, number_table) -> None:
+    table = class_table(n=300)
+    y = np.where(np.arange(300) % 10 < 8, 0, np.where(np.arange(300) % 10 == 8, 1, 2))  # 240, 30 and 30 rows
+    table = replace(table, y=np.where(np.arange(300) < 290, y, -1))  # ten rows without a label take no part
+    plan = EpisodePlan(n_unlabeled=0)
+    assert plan.natural
+    episode = plan.draw(table, EpisodeKey(20, 0)).episode
+    assert episode.n_labeled == 60
+    assert len(episode.x) == 290
+    counts = np.bincount(episode.y[:60], minlength=3)
+    assert counts.min() >= 1
+    assert 40 <= counts[0] <= 56  # 48 expected
+    one = plan.draw(table, EpisodeKey(1, 0))
+    assert sorted(one.episode.y[:3]) == [0, 1, 2]
+    more = plan.draw(table, EpisodeKey(3, 0))
+    assert set(one.rows[:3]) < set(more.rows[:9])
+    numbers = plan.draw(number_table(), EpisodeKey(10, 0)).episode
+    assert (numbers.n_labeled, len(numbers.x)) == (10, int(number_table().labeled.sum()))
+
+
+def test_natural_episodes_leave_a_row_to_ask_for(class_table) -> None:
+    episode = EpisodePlan(n_unlabeled=0).draw(class_table(n=12), EpisodeKey(50, 0)).episode
+    assert episode.n_unlabeled == 1

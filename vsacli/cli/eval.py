@@ -64,6 +64,12 @@ def evaluate(
         int | None,
         typer.Option(metavar="N", min=1, help="Suite: unlabeled rows a class (regression: rows). Default: 20 (100)."),
     ] = None,
+    natural: Annotated[
+        bool,
+        typer.Option(
+            "--natural", help="Suite: labels in each table's own class proportions, and all its other rows unlabeled."
+        ),
+    ] = False,
     episodes: Annotated[
         int, typer.Option(metavar="N", min=1, help="Suite: draws of a table and number of labels.")
     ] = 5,
@@ -112,11 +118,14 @@ def evaluate(
         raise UsageError("TABLE needs --target: the column with the labels")
     table_only = {"--na": na, "--no-default-na": no_default_na, "--exclude": exclude, "--delimiter": delimiter}
     suite_only = {"--shots": shots, "--unlabeled": unlabeled, "--split": split, "--metric": metric, "--jobs": jobs}
+    suite_only |= {"--natural": natural}
     table_only |= {"--encoding": encoding, "--header-line": header_line}
     wrong = table_only if suite is not None else suite_only
     for option, value in wrong.items():
         if value:
             raise UsageError(f"{option} does not go with {'--suite' if suite is not None else 'a TABLE'}")
+    if natural and unlabeled is not None:
+        raise UsageError("--natural takes all rows without a label; leave out --unlabeled")
     if plot is not None:
         from vsacli.evaluation.plots import check_plot_path
 
@@ -133,7 +142,7 @@ def evaluate(
             methods=methods,
             checkpoints=checkpoints_given(checkpoint),
             shots=_numbers("--shots", shots),
-            unlabeled=unlabeled,
+            unlabeled=0 if natural else unlabeled,
             episodes=episodes,
             split=split,
             task=task,

@@ -61,7 +61,7 @@ def eval_suite(
     load_checkpoints(specs, kind)
     _check_metric(metric, kind)
     shots = shots or SHOTS[kind]
-    plan = EpisodePlan(shots, unlabeled or UNLABELED[kind], episodes, seed)
+    plan = EpisodePlan(shots, UNLABELED[kind] if unlabeled is None else unlabeled, episodes, seed)
     tables = _usable_tables(store, kind, shots, name, quiet)
     results = ResultsFile(json, plan) if json is not None else None
     wanted = {(t.name, s.label, k.shot, k.number) for t in tables for s in specs for k in plan.all_keys()}

@@ -10,6 +10,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -55,7 +56,8 @@ class EpisodePlan:
     Attributes
     ----------
     shots : labels a class; for regression, labels in all
-    n_unlabeled : unlabeled rows a class; for regression, in all
+    n_unlabeled : unlabeled rows a class; for regression, in all. 0: all rows without a label, and the labels in the
+        table's own class proportions, as a user would have them
     n_episodes : draws for each shot
     seed : decides all of them
     """
@@ -64,6 +66,11 @@ class EpisodePlan:
     n_unlabeled: int = 20
     n_episodes: int = 5
     seed: int = 0
+
+    @property
+    def natural(self) -> bool:
+        """Whether the table's own class proportions and all its rows are taken."""
+        return self.n_unlabeled == 0
 
     def all_keys(self) -> Iterator[EpisodeKey]:
         """All episodes of a table."""
@@ -80,11 +87,12 @@ class EpisodePlan:
         """One episode of a table."""
         rng = self.rng(table.name, key.number)
         if table.kind == "classification":
-            labeled, unlabeled = _draw_classes(table, key.shot, self.n_unlabeled, rng)
+            draw = _draw_naturally if self.natural else partial(_draw_classes, n_unlabeled=self.n_unlabeled)
+            labeled, unlabeled = draw(table, key.shot, rng=rng)
         else:
             order = rng.permutation(np.flatnonzero(table.labeled))
             n_labeled = max(1, min(key.shot, len(order) - 1))
-            labeled, unlabeled = order[:n_labeled], order[n_labeled:][::-1][: self.n_unlabeled]
+            labeled, unlabeled = order[:n_labeled], order[n_labeled:][::-1][: self.n_unlabeled or None]
         return make_episode(table, labeled, unlabeled)
 
 
@@ -134,6 +142,18 @@ def _draw_classes(
         labeled.append(order[:n_labeled])
         unlabeled.append(order[n_labeled:][::-1][:n_unlabeled])
     return rng.permutation(np.concatenate(labeled)), rng.permutation(np.concatenate(unlabeled))
+
+
+def _draw_naturally(table: EncodedTable, shot: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """`shot` labeled rows for each class on average, drawn at random but for one of each class; all others unlabeled.
+
+    A higher shot adds labels to those of a lower one.
+    """
+    order = rng.permutation(np.flatnonzero(table.labeled))
+    classes, first = np.unique(table.y[order], return_index=True)
+    rest = np.delete(order, first)
+    n_more = min(len(classes) * (shot - 1), len(rest) - 1)
+    return rng.permutation(np.concatenate([order[first], rest[:n_more]])), rest[n_more:]
 
 
 def center_and_spread(y: np.ndarray) -> tuple[float, float]:

@@ -40,8 +40,8 @@ class ResultsFile:
         for r in self.records:
             if (r.seed, r.unlabeled) != (plan.seed, plan.n_unlabeled):
                 raise UsageError(
-                    f"{path} holds results drawn with --seed {r.seed} --unlabeled {r.unlabeled}, not {plan.seed} and "
-                    f"{plan.n_unlabeled}; ask for the same, or give another --json"
+                    f"{path} holds results drawn with {_how(r.seed, r.unlabeled)}, not with "
+                    f"{_how(plan.seed, plan.n_unlabeled)}; ask for the same, or give another --json"
                 )
 
     def resume(self, methods: Sequence[MethodSpec]) -> list[Record]:
@@ -80,6 +80,10 @@ class ResultsFile:
         with self.path.open("rb") as file:
             file.seek(-1, os.SEEK_END)
             return file.read(1) != b"\n"
+
+
+def _how(seed: int, unlabeled: int) -> str:
+    return f"--seed {seed} {f'--unlabeled {unlabeled}' if unlabeled else '--natural'}"
 
 
 def read_records(path: Path) -> list[Record]:

@@ -75,7 +75,7 @@ class Record:
     seconds : wall-clock time of fitting and predicting
     metrics : figure -> value; empty when the method failed
     error : why it failed, None when it did not
-    seed, unlabeled : what the episode was drawn with
+    seed, unlabeled : what the episode was drawn with; 0 unlabeled rows: all others (`EpisodePlan.natural`)
     fingerprint : of the method, its settings and its weights: results of another one are not reused
     bins : (rows, right answers, sum of confidences) in ten bins of confidence; classification only
     tags : marks of the table
