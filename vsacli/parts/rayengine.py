@@ -67,7 +67,7 @@ def _connect(address: str | None, workers: int | None) -> None:
     on_sigterm = signal.getsignal(signal.SIGTERM)
     try:
         ray.init(address=address or "local", log_to_driver=False, logging_level=logging.CRITICAL, **here)
-    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+    except Exception as error:  # Ray raises plain ones, too: "The current node timed out during startup"
         where = f"the cluster at {address} cannot be reached" if address else "Ray cannot be started here"
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise ResourceError(f"{where} ({reason}); see --ray-address") from None
