@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check bench sample-data dist-check docs clean
+.PHONY: demo test test-ray check bench sample-data dist-check docs clean
 
 # torch comes first and pinned: any other way of asking for it can fetch gigabytes of CUDA libraries.
 $(READY): pyproject.toml constraints.txt
@@ -24,6 +24,11 @@ demo: $(READY)
 
 test: check
 	$(BIN)/python -m pytest -q
+
+# Ray is 240 MB and takes its time to start, so its tests are left out (and say so) where it is not installed.
+test-ray: $(READY)
+	$(BIN)/python -m pip install --disable-pip-version-check -q -c constraints.txt -e '.[ray]'
+	$(BIN)/python -m pytest -q tests/parts/test_engines.py
 
 check: $(READY)
 	$(BIN)/ruff check .

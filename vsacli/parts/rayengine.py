@@ -44,7 +44,7 @@ def on_ray(address: str | None = None, workers: int | None = None) -> Engine:
         raise UsageError("--engine ray needs Ray, which is not installed: pip install 'vsacli[ray]'")
 
     def run(plan: Plan, parts: Sequence[Part], output: str, progress: PartProgress) -> Iterator[PartReport]:
-        import ray
+        import ray  # pyright: ignore[reportMissingImports]
 
         at = address or os.environ.get("RAY_ADDRESS")
         with redirect_stdout(io.StringIO()):  # where Ray says which workers it has lost
@@ -60,7 +60,7 @@ def on_ray(address: str | None = None, workers: int | None = None) -> Engine:
 def _connect(address: str | None, workers: int | None) -> None:
     import logging
 
-    import ray
+    import ray  # pyright: ignore[reportMissingImports]
 
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent anywhere
     here = {"num_cpus": workers, "include_dashboard": False} if address is None else {}
@@ -76,8 +76,8 @@ def _connect(address: str | None, workers: int | None) -> None:
 
 
 def _run_tasks(plan: Plan, parts: Sequence[Part], output: str, workers: int | None) -> Iterator[PartReport]:
-    import ray
-    from ray.exceptions import RayError, RayTaskError
+    import ray  # pyright: ignore[reportMissingImports]
+    from ray.exceptions import RayError, RayTaskError  # pyright: ignore[reportMissingImports]
 
     task = ray.remote(num_cpus=1, max_retries=RETRIES)(_work)
     shared = ray.put(plan)
