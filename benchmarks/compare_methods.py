@@ -5,12 +5,13 @@
     python benchmarks/compare_methods.py --seconds 600 --out runs/compare --suite CORPUS --kind regression  # Table 4's
     python benchmarks/compare_methods.py --seconds 60 --out runs/quick --methods vsa,proto,hml --episodes 1
 
-Networks and episodes are the paper's; since its 5,000 epochs are out of reach, the learning rate is higher, warms up and
-falls. With `--preset small` all methods are trained by our own recipe instead, ours with its small network. One thread and one run at a time, so that methods differ in nothing but themselves. A method
-whose folder is complete is not trained again, one that was cut off goes on, and so does the comparison. Of a corpus the
-episodes are `varied` ones of up to 40 attributes: whole tables of a thousand columns would take AttHML's time alone.
-Printed beside the paper's figures: accuracy (or squared error), and what a step costs in training (its Table 3),
-measured after the run on batches that are the same for all, in processor time, which other work hardly disturbs.
+Networks and episodes are the paper's; since its 5,000 epochs are out of reach, the learning rate is higher, warms up
+and falls. With `--preset small` all methods are trained by our own recipe instead, and ours is the small network. One
+thread and one run at a time, so that methods differ in nothing but themselves. A method whose folder is complete is not
+trained again, one that was cut off goes on, and so does the comparison. Of a corpus the episodes are `varied` ones of
+up to 40 attributes: whole tables of a thousand columns would take AttHML's time alone. Printed beside the paper's
+figures: accuracy (or squared error), and what a step costs in training (its Table 3), measured after the run on batches
+that are the same for all, in processor time, which other work hardly disturbs.
 """
 
 from __future__ import annotations
@@ -130,7 +131,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--split", help="of a folder, for the comparison; default: as vsa eval chooses")
     parser.add_argument("--learning-rate", type=float, default=RATE)
     parser.add_argument("--rate", action="append", default=[], metavar="METHOD=R", help="its learning rate; repeatable")
-    parser.add_argument("--preset", default="paper", help="network and recipe, of all methods: paper, small or default")
+    parser.add_argument(
+        "--preset", default="paper", choices=("paper", "small", "default"), help="recipe, and our network"
+    )
     parser.add_argument("--validations", type=int, default=6, help="in a run; on a corpus they take their time")
     parser.add_argument("--train-options", default="", metavar="TEXT", help="more options of vsa meta-train, in quotes")
     parser.add_argument("--seed", type=int, default=0)
@@ -172,7 +175,12 @@ def train(method: str, run: Path, args: argparse.Namespace) -> None:
     else:
         source = ["--synthetic", CIRCLE_SPIRAL] if args.suite == CIRCLE_SPIRAL else ["--data", args.suite]
         drawn = [] if args.suite == CIRCLE_SPIRAL else ["--episodes", "varied", "--attributes", "3-40", "--batch", "8"]
-        recipe = ["--preset", args.preset, "--learning-rate", str(rates.get(method, args.learning_rate))]
+        recipe = [
+            "--preset",
+            args.preset if method == "vsa" or args.preset == "paper" else "default",
+            "--learning-rate",
+            str(rates.get(method, args.learning_rate)),
+        ]
         if args.preset == "paper":
             recipe += ["--schedule", "cosine", "--warmup", "0.05", "--patience", "1000", "--average", "0.99"]
         ends = ["--max-time", f"{args.seconds}s", "--validate-every", f"{max(5, args.seconds // args.validations)}s"]
