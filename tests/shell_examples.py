@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import re
 import shutil
@@ -106,6 +107,16 @@ def make_run(folder: Path) -> None:
     save_checkpoint(folder, tiny_model(), {"folder": str(folder)}, "# Card\n")
 
 
+def fill_in(path: Path) -> None:
+    """What a user does with the rows that --suggest-to wrote: takes the guesses as labels."""
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0].keys())
+        writer.writeheader()
+        writer.writerows({**row, "class": row["class_guess"]} for row in rows)
+
+
 def run_block(block: Block, folder: Path, server: HubServer) -> list[str]:
     """Run the commands one after another; each must succeed and say nothing but its own lines. Those left out, why."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("HF_", "HUGGING", "VSA_"))}
@@ -122,6 +133,8 @@ def run_block(block: Block, folder: Path, server: HubServer) -> list[str]:
         if reason is not None:
             left_out.append(f"{command}: {reason}")
             continue
+        if "--labeled next.csv" in command:
+            fill_in(folder / "next.csv")
         if "runs/mine" in command and "meta-train" not in command and not (folder / "runs/mine").exists():
             make_run(folder / "runs/mine")
         done = subprocess.run(

@@ -34,7 +34,7 @@ def path(two_groups, write) -> Path:
         ([], r"Missing option '--target' / '-t'; see `vsa label --help`"),
         (["-t", "label", "more.csv"], r"unexpected extra argument"),
         (["-t", "label", "--task", "guess"], r"'--task': 'guess' is not one of"),
-        (["-t", "label", "--device", "tpu"], r"'--device': 'tpu' is not one of"),
+        (["-t", "label", "--device", "tpu"], r"'--device'.*: 'tpu' is not one of"),
         (["-t", "label", "--min-confidence", "1.5"], r"--min-confidence"),
         (["-t", "label", "--min-confidence", "nan"], r"--min-confidence"),
         (["-t", "label", "--seed", "x"], r"--seed"),
