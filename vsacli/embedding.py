@@ -17,7 +17,8 @@ import numpy as np
 
 from vsacli.errors import CheckpointError, DataError
 from vsacli.hashing import attribute_signatures, row_order
-from vsacli.inference import InferenceConfig, _contexts, _rows_that_fit, _Runner, _TargetScale, choose_device
+from vsacli.inference import InferenceConfig, choose_device
+from vsacli.passes import Runner, TargetScale, deal_contexts, rows_that_fit
 
 if TYPE_CHECKING:
     from vsacli.checkpoints import Checkpoint
@@ -69,14 +70,14 @@ def embed(
         raise DataError("no attribute to embed rows by")
     classes = checkpoint.kind == "classification"
     target = np.asarray(y, np.int64) if classes else _scaled(y)
-    runner = _Runner(checkpoint, choose_device(device), n_classes if classes else 1)
+    runner = Runner(checkpoint, choose_device(device), n_classes if classes else 1)
     signatures = attribute_signatures(x)
     attributes = np.argsort(signatures, kind="stable")
     order = row_order(x, signatures, seed, target, rows=support)
-    context = order[_contexts(target[order] if classes else None, len(order), config.context_rows)[0]]
+    context = order[deal_contexts(target[order] if classes else None, len(order), config.context_rows)[0]]
     read = np.setdiff1d(np.arange(len(x)), support[context])
     read = read[row_order(x, signatures, seed, rows=read)]
-    n_chunks = max(1, -(-len(read) // _rows_that_fit(config, runner, len(context), x.shape[1])))
+    n_chunks = max(1, -(-len(read) // rows_that_fit(config, runner, len(context), x.shape[1])))
     given = x[np.ix_(support[context], attributes)]
 
     channels = runner.config.channels
@@ -108,5 +109,5 @@ def check_embeds(checkpoint: Checkpoint) -> None:
 
 
 def _scaled(y: np.ndarray) -> np.ndarray:
-    scale = _TargetScale.of(y)
+    scale = TargetScale.of(y)
     return scale.apply(y) if scale.spread else np.zeros(len(y), np.float32)

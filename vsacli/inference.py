@@ -22,16 +22,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vsacli.calibration import std_factor, temperature
 from vsacli.compact import CompactAttributes, take_rows
-from vsacli.errors import DataError, ResourceError, UsageError
+from vsacli.errors import DataError, UsageError
 from vsacli.hashing import attribute_signatures, reading_order, row_order, signs
+from vsacli.passes import Runner, TargetScale, deal_contexts, rows_that_fit
 
 if TYPE_CHECKING:
     import torch
 
     from vsacli.checkpoints import Checkpoint
-    from vsacli.nn.batch import TaskBatch
 
 Progress = Callable[[int, int], None]
 
@@ -181,21 +180,21 @@ def predict(
     if classes and (n_classes == 1 or not len(rows)):
         out.proba = np.ones((len(rows), n_classes), np.float32)
         return out
-    scale = None if classes else _TargetScale.of(y)
+    scale = None if classes else TargetScale.of(y)
     if scale is not None and (scale.spread == 0 or not len(rows)):
         # All given targets are equal, and nothing says how others differ.
         out.mean, out.std = np.full(len(rows), scale.first), np.zeros(len(rows))
         return out
     target = np.asarray(y, np.int64) if scale is None else scale.apply(y)
 
-    runner = _Runner(checkpoint, where, n_classes if classes else 1)
+    runner = Runner(checkpoint, where, n_classes if classes else 1)
     signatures = attribute_signatures(x) if signatures is None else signatures
     attributes = np.argsort(signatures, kind="stable")
     turned = signs(signatures[attributes], config.views, seed)
     order = row_order(x, signatures, seed, target, rows=support)
-    contexts = _contexts(target[order] if classes else None, len(order), config.context_rows)
+    contexts = deal_contexts(target[order] if classes else None, len(order), config.context_rows)
     contexts = [order[c] for c in contexts]
-    fit = _rows_that_fit(config, runner, len(contexts[0]), x.shape[1])
+    fit = rows_that_fit(config, runner, len(contexts[0]), x.shape[1])
     order, first = reading_order(x, signatures, seed, rows)
     read = order if len(rows) <= fit else order[first]  # a table read at once is read as it is
     n_chunks = -(-len(read) // fit)
@@ -271,141 +270,6 @@ def _side_by_side(
         torch.set_num_threads(threads)
 
 
-class _Runner:
-    """Passes of one checkpoint on one device; halves a pass that does not fit."""
-
-    def __init__(self, checkpoint: Checkpoint, device: torch.device, n_classes: int) -> None:
-        self.kind = checkpoint.kind
-        self.config = checkpoint.model.config
-        self.model = checkpoint.model.to(device)
-        self.device = device
-        self.n_classes = n_classes
-        self.calibration: dict[str, float] = checkpoint.meta.get("calibration", {})
-        self.width = n_classes if self.kind == "classification" else 2
-        self.too_many: int | None = None  # rows of a pass that did not fit
-
-    def run(self, context: np.ndarray, y: np.ndarray, chunk: np.ndarray, least: int) -> np.ndarray:
-        """Answers (rows of ``chunk``, width), in one pass where that fits in memory."""
-        return np.concatenate(self._parts(self._pass, context, y, chunk, least))
-
-    def embed(self, context: np.ndarray, y: np.ndarray, chunk: np.ndarray, least: int) -> list[np.ndarray]:
-        """Embeddings (rows of ``context`` and of a part of ``chunk``, M * H^(B)) of each part, one pass a part."""
-        return self._parts(self._embedding_pass, context, y, chunk, least)
-
-    def _parts(
-        self,
-        one_pass: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray],
-        context: np.ndarray,
-        y: np.ndarray,
-        chunk: np.ndarray,
-        least: int,
-    ) -> list[np.ndarray]:
-        """What ``one_pass`` gives for each part of ``chunk``: for all of it, where that fits in memory."""
-        rows = len(context) + len(chunk)
-        if self.too_many is None or rows < self.too_many or len(chunk) <= least:
-            try:
-                return [one_pass(context, y, chunk)]
-            except (RuntimeError, MemoryError) as e:
-                if not _out_of_memory(e):
-                    raise
-            # outside of the handler, whose traceback keeps the tensors of the failed pass alive
-            self.too_many = rows
-        if len(chunk) <= least:
-            raise ResourceError(
-                f"{len(context)} labeled and {len(chunk)} unlabeled rows of {chunk.shape[1]} attributes do not fit "
-                "in memory; leave out columns with --exclude, or use --device cpu on a machine with more"
-            )
-        half = len(chunk) // 2
-        halves = (chunk[:half], chunk[half:])
-        return [part for h in halves for part in self._parts(one_pass, context, y, h, least)]
-
-    def _pass(self, context: np.ndarray, y: np.ndarray, chunk: np.ndarray) -> np.ndarray:
-        import torch
-
-        from vsacli.nn.model import ClassOutput
-
-        with torch.inference_mode():
-            output = self.model(self._batch(context, y, chunk))
-            if isinstance(output, ClassOutput):
-                t = temperature(self.calibration, len(context), self.n_classes)
-                return (output.log_probs[0] / t).softmax(-1).float().cpu().numpy()
-            mean, var = output.mean[0, :, 0], output.var[0, :, 0] * std_factor(self.calibration) ** 2
-            return torch.stack([mean, var], 1).float().cpu().numpy()
-
-    def _embedding_pass(self, context: np.ndarray, y: np.ndarray, chunk: np.ndarray) -> np.ndarray:
-        import torch
-
-        with torch.inference_mode():
-            return self.model.embed(self._batch(context, y, chunk))[0].float().cpu().numpy()
-
-    def _batch(self, context: np.ndarray, y: np.ndarray, chunk: np.ndarray) -> TaskBatch:
-        import torch
-
-        from vsacli.nn.batch import TaskBatch
-
-        x = np.concatenate([context, chunk])
-        seen = np.isfinite(x)
-        target = torch.from_numpy(y)[None]
-        batch = TaskBatch(
-            x=torch.from_numpy(np.where(seen, x, np.float32(0)))[None],
-            observed=torch.from_numpy(seen)[None],
-            n_labeled=len(context),
-            y=target if self.kind == "classification" else target.unsqueeze(-1),
-            row_mask=torch.ones(1, len(x), dtype=torch.bool),
-            attr_mask=torch.ones(1, x.shape[1], dtype=torch.bool),
-            class_mask=torch.ones(1, self.n_classes, dtype=torch.bool),
-        )
-        return batch.to(self.device)
-
-
-def _out_of_memory(error: BaseException) -> bool:
-    return isinstance(error, MemoryError) or any(
-        s in str(error).lower()
-        for s in (
-            "out of memory",
-            "not enough memory",
-            "can't allocate memory",
-            "cannot allocate memory",
-            "status_alloc_failed",
-        )
-    )
-
-
-@dataclass(frozen=True)
-class _TargetScale:
-    """Targets to mean 0 and spread 1, in float64: values near 1e13 or 1e308 must not meet float32 before.
-
-    Everything is computed on targets divided by the largest magnitude, ``size``.
-    """
-
-    size: float
-    centre: float
-    spread: float  # 0: all equal
-    first: float  # the value of equal targets
-
-    @classmethod
-    def of(cls, y: np.ndarray) -> _TargetScale:
-        y = np.asarray(y, np.float64)
-        size = float(np.abs(y).max())
-        if y.min() == y.max():
-            return cls(size, 0.0, 0.0, float(y[0]))
-        parts = y / size
-        return cls(size, float(parts.mean()), float(parts.std()), float(y[0]))
-
-    def apply(self, y: np.ndarray) -> np.ndarray:
-        """Targets as the network takes them, float32."""
-        return ((np.asarray(y, np.float64) / self.size - self.centre) / self.spread).astype(np.float32)
-
-    def undo(self, mean: np.ndarray, var: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and standard deviation in the units of the targets, float64, finite."""
-        most = np.finfo(np.float64).max
-        with np.errstate(over="ignore"):
-            m = (mean.astype(np.float64) * self.spread + self.centre) * self.size
-            s = np.sqrt(var.astype(np.float64)) * self.spread * self.size
-        # NaN stays NaN, for the caller to see; what lies beyond float64 becomes its last number.
-        return np.clip(m, -most, most), np.minimum(s, most)
-
-
 def _average(parts: list[np.ndarray], classes: bool) -> np.ndarray:
     """Mean probabilities; or mean and variance of the equal mixture of Gaussians."""
     stacked = np.stack(parts)
@@ -413,29 +277,3 @@ def _average(parts: list[np.ndarray], classes: bool) -> np.ndarray:
     if not classes:
         out[:, 1] += stacked[:, :, 0].var(0)
     return out
-
-
-def _rows_that_fit(config: InferenceConfig, runner: _Runner, n_context: int, n_attributes: int) -> int:
-    """Unlabeled rows of a chunk: ``chunk_rows``, or fewer where the table is wide."""
-    slots = n_attributes + runner.n_classes
-    per_row = slots * 4 * runner.config.pass_floats
-    return int(np.clip(config.memory // per_row - n_context, config.least_chunk, config.chunk_rows))
-
-
-def _contexts(codes: np.ndarray | None, n: int, limit: int) -> list[np.ndarray]:
-    """Deal ``n`` labeled rows, as they come, into contexts of about ``limit``, every class in each of them.
-
-    A class with fewer rows than there are contexts lends a row to several.
-    """
-    order = np.arange(n)
-    if n <= limit:
-        return [order]
-    k = -(-n // limit)
-    if codes is None:
-        return [order[i::k] for i in range(k)]
-    hands: list[list[np.ndarray]] = [[] for _ in range(k)]
-    for c in np.unique(codes):
-        own = order[codes == c]
-        for i in range(k):
-            hands[i].append(own[i::k] if len(own) > i else own[i % len(own)][None])
-    return [np.concatenate(h) for h in hands]
