@@ -146,13 +146,16 @@ def test_paths_of_the_machine_are_not_published(run: Path):
     assert without_paths(["~/a/b.csv", r"C:\Users\me\x.csv", "half/half and 1 / 2", "https://hf.co/a/b", 3]) == [
         "b.csv", "x.csv", "half/half and 1 / 2", "https://hf.co/a/b", 3,
     ]  # fmt: skip
+    assert without_paths(["file:///a/b", "data:/a/b", "[/a/b]", "x,/a/b", "../a/b", "http://h:80/a"]) == [
+        "b", "data:b", "[b]", "x,b", "../a/b", "http://h:80/a",
+    ]  # fmt: skip
 
 
 def test_written_to_a_folder_of_its_own(run: Path, tmp_path: Path):
     prepared(run).write(tmp_path / "new" / "folder")
     checkpoint = read_folder(tmp_path / "new" / "folder")
     assert checkpoint.meta["folder"] == "lab/new"
-    with pytest.raises(OutputError, match="is not empty"):
+    with pytest.raises(OutputError, match=r"folder is not empty; name a folder that is not there yet$"):
         prepared(run).write(tmp_path / "new" / "folder")
     with pytest.raises(OutputError, match="is not empty"):
         prepared(run).write(run / CARD_FILE)

@@ -14,7 +14,10 @@ from vsacli.hubaccess import quiet_client
 
 LIBRARY = "vsacli"
 TAGS = ("tabular", "few-shot", "semi-supervised", "meta-learning", "arxiv:2311.05088")
-_PATH = re.compile(r"(?<![^\s'\"=(`])(?:~?/(?:[^\s'\"`/]+/)+|[A-Za-z]:\\(?:[^\s'\"`\\]+\\)*)([^\s'\"`/\\]*)")
+_PATH = re.compile(
+    r"(?<![^\s'\"=(`\[{<>,;:|*])(?:file://)?"
+    r"(?:~?/(?:[^\s'\"`/]+/)+|[A-Za-z]:\\(?:[^\s'\"`\\]+\\)*)([^\s'\"`/\\]*)"
+)
 
 
 @dataclass(frozen=True)
@@ -33,8 +36,12 @@ class HubFolder:
             If it is neither, or cannot be written.
         """
         try:
-            if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-                raise OutputError(f"{folder} is not empty; name a folder that is not there yet")
+            taken = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
+        except OSError as e:
+            raise OutputError(f"{folder} cannot be read ({e.strerror or e})") from e
+        if taken:
+            raise OutputError(f"{folder} is not empty; name a folder that is not there yet")
+        try:
             folder.mkdir(parents=True, exist_ok=True)
             for name, data in self.files.items():
                 (folder / name).write_bytes(data)
