@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -221,3 +222,14 @@ def test_what_is_no_longer_the_file_that_was_read_stays_in_memory(write: Callabl
     assert ondisk.FileBytes.of(str(path), "t.csv", b"abd") is None
     assert ondisk.FileBytes.of(str(path), "t.csv", b"abcd") is None
     assert ondisk.FileBytes.of(str(tmp_path / "none"), "t.csv", b"abc") is None
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are of Unix")
+def test_a_named_pipe_is_not_opened_again(tmp_path: Path):
+    pipe = str(tmp_path / "pipe")
+    os.mkfifo(pipe)
+    found = []
+    asking = threading.Thread(target=lambda: found.append(ondisk.FileBytes.of(pipe, "pipe", b"abc")), daemon=True)
+    asking.start()
+    asking.join(20)  # it would wait for a writer for ever
+    assert found == [None]

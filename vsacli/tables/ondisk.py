@@ -31,12 +31,14 @@ class FileBytes:
     def of(cls, path: str, name: str, data: bytes | bytearray | memoryview) -> FileBytes | None:
         """The file at `path` if it still holds `data`; None if not, or if it is no regular file."""
         try:
+            if not stat.S_ISREG(os.stat(path).st_mode):  # opening a named pipe would wait for somebody to write
+                return None
             descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
         except OSError:
             return None
         file = cls(descriptor, name)
-        mode, size = os.fstat(descriptor).st_mode, os.fstat(descriptor).st_size
-        if not stat.S_ISREG(mode) or size != len(data):
+        size = len(file)
+        if size != len(data):
             return None
         view = memoryview(data)
         try:
