@@ -69,6 +69,16 @@ def test_folders_that_are_named_differently(tmp_path: Path):
         check_parts(find_parts(str(tmp_path))[0])
 
 
+def test_linked_folders_hold_parts_too(tmp_path: Path):
+    put(tmp_path, "elsewhere/p.parquet", x=[1])
+    put(tmp_path, "in/a/p.parquet", x=[1])
+    (tmp_path / "in" / "b").symlink_to(tmp_path / "elsewhere")
+    assert [part.name for part in find_parts(str(tmp_path / "in"))[0]] == ["a/p.parquet", "b/p.parquet"]
+    (tmp_path / "in" / "a" / "up").symlink_to(tmp_path / "in")
+    with pytest.raises(DataError, match=r"a/up is a link to a folder that it lies in; remove the link"):
+        find_parts(str(tmp_path / "in"))
+
+
 def test_folders_without_parts(tmp_path: Path):
     with pytest.raises(DataError, match="a folder without Parquet parts"):
         find_parts(str(tmp_path))
@@ -94,6 +104,13 @@ def test_places_where_labeled_parts_cannot_go(tmp_path: Path):
             check_folders(str(source), str(output), parts)
     put(tmp_path / "full", "p.parquet", x=[1])  # an older result is replaced
     check_folders(str(source), str(tmp_path / "full"), parts)
+    check_folders(str(source), str(tmp_path / "full"), parts, labeled="-")
+    with pytest.raises(UsageError, match=r"would replace .*p\.parquet, which is an input"):
+        check_folders(str(source), str(tmp_path / "full"), parts, labeled=str(tmp_path / "full" / "p.parquet"))
+    (tmp_path / "links").mkdir()
+    (tmp_path / "links" / "p.parquet").symlink_to(source / "p.parquet")
+    with pytest.raises(UsageError, match=r"would replace .*in/p\.parquet, which is an input"):
+        check_folders(str(source), str(tmp_path / "links"), parts)
     put(tmp_path / "full", "deep/old.parquet", x=[1])
     with pytest.raises(OutputError, match=r"holds deep/old\.parquet, which .*in does not"):
         check_folders(str(source), str(tmp_path / "full"), parts)

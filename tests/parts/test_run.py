@@ -13,13 +13,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.parts.conftest import LabelParts, MakeParts, bytes_of, options
-from vsacli.errors import DataError, ResourceError, UsageError
+from vsacli.errors import DataError, OutputError, ResourceError, UsageError
 from vsacli.labeling import label_table
 from vsacli.parts import plan as plan_module
 from vsacli.parts.engines import PartProgress, here
 from vsacli.parts.folder import Part, check_parts, find_parts
 from vsacli.parts.plan import Plan, make_plan
-from vsacli.parts.record import NAME
+from vsacli.parts.record import NAME, Record
 from vsacli.parts.work import PartReport, label_part
 from vsacli.tables.table import read_table
 
@@ -109,7 +109,9 @@ def test_a_token_means_the_same_in_all_parts(make_parts: MakeParts, label_parts:
 
 
 @pytest.mark.parametrize(
-    "kind", [pa.int16(), pa.float32(), pa.bool_(), pa.dictionary(pa.int8(), pa.string()), pa.large_string()], ids=str
+    "kind",
+    [pa.int16(), pa.float32(), pa.bool_(), pa.dictionary(pa.int8(), pa.string()), pa.large_string(), pa.string_view()],
+    ids=str,
 )
 def test_types_of_the_target(make_parts: MakeParts, label_parts: LabelParts, tmp_path: Path, kind: pa.DataType):
     def typed(p: int, table: pa.Table) -> pa.Array:
@@ -177,6 +179,7 @@ def test_labels_from_another_table(make_parts: MakeParts, label_parts: LabelPart
     source.write_text("y,x,word\na,1.1,low\nb,9.2,high\na,0.8,low\nb,8.7,high\n,5,low\n", encoding="utf-8")
     report = label_parts(folder, labeled=read_table(source), labeled_path=str(source))
     assert (report.given, report.missing, report.filled) == ({"a": 2, "b": 2}, 36, {"a": 18, "b": 18})
+    assert report.missing_tokens == {"": 36}
     new = read(tmp_path / "out" / "part-2.parquet")
     assert new.column_names == ["x", "word", "truth", "y"]
     assert new["y"].to_pylist() == ["ab"[c] for c in new["truth"].to_pylist()]
@@ -314,6 +317,36 @@ def test_an_error_of_one_part_names_it_and_keeps_the_others(make_parts: MakePart
     with pytest.raises(DataError, match=r"part-1\.parquet: .*damaged.*; 1 of 3 parts are labeled and kept"):
         label_parts(folder, engine=failing)
     assert sorted(os.listdir(tmp_path / "out")) == [NAME, "part-0.parquet"]
+
+
+def test_a_failure_ends_the_engine_and_leaves_no_pieces(
+    make_parts: MakeParts, label_parts: LabelParts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def engine(plan: Plan, parts: Sequence[Part], output: str, progress: PartProgress) -> Iterator[PartReport]:
+        try:
+            yield label_part(plan, parts[0], output)
+        finally:
+            Path(output, ".vsa-0.tmp").write_bytes(b"")  # of a worker that was ended
+            Path(output, "ended").write_bytes(b"")
+
+    def full(*_: object) -> None:
+        raise OutputError("no room")
+
+    monkeypatch.setattr(Record, "add", full)
+    with pytest.raises(OutputError, match="no room"):
+        label_parts(make_parts(2), engine=engine)
+    assert sorted(os.listdir(tmp_path / "out")) == [NAME, "ended", "part-0.parquet"]
+
+
+def test_a_file_where_a_folder_of_parts_should_be(make_parts: MakeParts, label_parts: LabelParts, tmp_path: Path):
+    make_parts(1, folder="in")
+    (tmp_path / "in" / "deep").mkdir()
+    (tmp_path / "in" / "part-0.parquet").rename(tmp_path / "in" / "deep" / "part-0.parquet")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "deep").write_bytes(b"mine")
+    with pytest.raises(OutputError, match=r"part-0\.parquet: cannot write .*out/deep/part-0\.parquet: File exists"):
+        label_parts(tmp_path / "in")
+    assert (tmp_path / "out" / "deep").read_bytes() == b"mine"
 
 
 def test_errors_that_know_no_part_get_its_name(make_parts: MakeParts, label_parts: LabelParts, monkeypatch):

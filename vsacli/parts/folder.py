@@ -48,23 +48,30 @@ class Part:
 
 
 def find_parts(folder: str) -> tuple[list[Part], list[str]]:
-    """The parts of a folder and of the folders in it, sorted by name; and the names of other files.
+    """The parts of a folder and of the folders in it (links, too), sorted by name; and the names of other files.
 
     Names that begin with `_` or `.` are neither: Spark, Hive and Arrow keep notes and unfinished files in them.
 
     Raises
     ------
     DataError
-        There is no part.
+        There is no part, or a link goes round in a circle.
     """
     names: list[str] = []
     others: list[str] = []
 
+    above = {folder: frozenset([os.path.realpath(folder)])}  # the folders that a folder lies in
+
     def unreadable(error: OSError) -> None:
         raise InputError(f"{error.filename} cannot be read: {error.strerror}") from None
 
-    for at, folders, files in os.walk(folder, onerror=unreadable):
+    for at, folders, files in os.walk(folder, onerror=unreadable, followlinks=True):
         folders[:] = [name for name in folders if not name.startswith(("_", "."))]
+        for path in (os.path.join(at, name) for name in folders):
+            real = os.path.realpath(path)
+            if real in above[at]:
+                raise DataError(f"{path} is a link to a folder that it lies in; remove the link")
+            above[path] = above[at] | {real}
         below = os.path.relpath(at, folder).replace(os.sep, "/")
         for file in files:
             if not file.startswith(("_", ".")):
@@ -105,13 +112,13 @@ def check_parts(parts: Sequence[Part]) -> tuple[list[str], list[Part]]:
     return columns + [key for key, _ in parts[0].keys if key not in columns], checked
 
 
-def check_folders(folder: str, output: str | None, parts: Sequence[Part]) -> None:
+def check_folders(folder: str, output: str | None, parts: Sequence[Part], labeled: str | None = None) -> None:
     """Find out, before any work is done, whether the labeled parts can go to `output`.
 
     Raises
     ------
     UsageError
-        No folder is named, or one of the two lies in the other.
+        No folder is named, one of the two lies in the other, or a part would replace an input.
     OutputError
         It cannot be written, or holds Parquet files that are no parts of this table.
     """
@@ -135,6 +142,10 @@ def check_folders(folder: str, output: str | None, parts: Sequence[Part]) -> Non
     if not os.path.isdir(sink):
         return
     expected = {part.name for part in parts}
+    inputs = {os.path.realpath(path): path for path in (*(part.path for part in parts), labeled) if path is not None}
+    for name in expected:  # links may lead anywhere
+        if (replaced := inputs.get(os.path.realpath(os.path.join(sink, name)))) is not None:
+            raise UsageError(f"--output {output} would replace {replaced}, which is an input; name another folder")
     try:
         found, _ = find_parts(output)
     except DataError:

@@ -197,7 +197,7 @@ def _count_blanks(report: LabelReport, survey: Survey | None, parts: Sequence[Pa
     """Count all rows of the folder, where the report counts those that are held."""
     report.rows = sum(part.n_rows for part in parts)
     if survey is None:
-        report.missing = report.rows
+        report.missing, report.missing_tokens = report.rows, {"": report.rows}
     elif survey.blanks:
         report.missing += survey.blanks - 1
         report.missing_tokens[""] = survey.blanks

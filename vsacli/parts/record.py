@@ -62,9 +62,11 @@ class Record:
             self._write(dataclasses.asdict(report))
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, failed: type[BaseException] | None, *_: object) -> None:
         if self._file is not None:
             self._file.close()
+        if failed is not None:
+            self._remove_leftovers()
 
     def add(self, report: PartReport) -> None:
         """Keep that a part is finished."""
@@ -104,7 +106,7 @@ class Record:
         return (state.st_size, state.st_mtime_ns) == (report.size, report.written)
 
     def _remove_leftovers(self) -> None:
-        """Remove the temporary files of a run that was killed."""
+        """Remove the temporary files of a run, or of workers, that were killed."""
         for at, _, files in os.walk(self._folder):
             for name in files:
                 if name.startswith(".vsa-") and name.endswith(".tmp"):
@@ -120,7 +122,7 @@ def fingerprint_of(plan: Plan, parts: Sequence[Part], labeled: str | None) -> st
         found = os.stat(path)
         return found.st_size, found.st_mtime_ns
 
-    known: list[object] = [__version__, dataclasses.asdict(plan.options)]
+    known: list[object] = [__version__, dataclasses.asdict(plan.options), plan.target.kind, plan.target.classes]
     known += [(part.name, part.n_rows, *state(part.path)) for part in parts]
     digest = hashlib.sha256()
     if labeled is not None and labeled != "-":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING
 
 from vsacli.errors import OutputError, VsaError
@@ -54,7 +54,7 @@ def label_folder(
         Of one part: the message names it. Parts finished before it stay.
     """
     parts, others = find_parts(folder)
-    check_folders(folder, output, parts)
+    check_folders(folder, output, parts, labeled_path)
     assert output is not None
     columns, parts = check_parts(parts)
     plan = make_plan(folder, columns, parts, options, labeled=labeled, progress=progress)
@@ -80,8 +80,9 @@ def label_folder(
         def answered(rows: int) -> None:
             progress("labeling", rows_done + rows, report.rows)
 
+        finished = engine(plan, todo, output, answered)
         try:
-            for one in engine(plan, todo, output, answered):
+            for one in finished:
                 record.add(one)
                 reports[one.name] = one
                 rows_done += one.rows
@@ -92,6 +93,9 @@ def label_folder(
             raise type(error)(
                 f"{error}; {len(reports):,} of {len(parts):,} parts are labeled and kept for the next run"
             ) from None
+        finally:
+            if isinstance(finished, Generator):
+                finished.close()  # ends its workers, whatever failed here
         record.complete()
     _add_up(report, parts, reports)
     return report

@@ -75,7 +75,9 @@ def survey_target(parts: Sequence[Part], column: int, name: str) -> Survey:
     working = kept[0].type
     if blanks:
         kept.append(pa.nulls(1, working))
-    cells = pa.concat_arrays(kept).cast(kind)
+    if not pa.types.is_string_view(kind):  # which Arrow cannot filter; text is spelled as the part has it anyway
+        kept = [cells.cast(kind) for cells in kept]
+    cells = pa.concat_arrays(kept)
     if categorical:
         cells = cells.dictionary_encode()
     return Survey(cells, np.concatenate(places), blanks, starts, parts)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vsacli.condense import blank
-from vsacli.errors import ResourceError, VsaError
+from vsacli.errors import OutputError, ResourceError, VsaError
 from vsacli.labeling import Answers, LabelReport, certain, spell
 from vsacli.parts.folder import Part
 from vsacli.parts.plan import Network, Plan, columns_of_part
@@ -79,7 +79,10 @@ def _label_part(plan: Plan, part: Part, output: str, at_a_time: int, progress: R
     target = replace(plan.target, missing=missing)
     labels = spell(table, plan.column, target, answers, plan.options, report, n_context=0)
     path = os.path.join(output, *part.name.split("/"))
-    os.makedirs(os.path.dirname(path), exist_ok=True)
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {error.strerror}") from None
     with open_output(path, inputs=[part.path]) as sink:
         table.write(sink, labels.column, labels.rows, labels.values, labels.extra)
     state = os.stat(path)
