@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from functools import partial
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -181,6 +181,7 @@ def label(
 
 def _check_json(json: str | None, output: str | None, inputs: list[str]) -> None:
     """Refuse a place for the summary where it would be mixed with the table, or replace a file of this run."""
+    from vsacli.parts.folder import ENDINGS
     from vsacli.tables.output import check_output
 
     if json is None:
@@ -188,10 +189,13 @@ def _check_json(json: str | None, output: str | None, inputs: list[str]) -> None
     if json == "-" and output in (None, "-"):
         raise UsageError("--json - and the table would both go to standard output; give --output FILE, or --json FILE")
     check_output(json)
+    if json == "-":
+        return
+    place = Path(os.path.realpath(json))
     for other in [*inputs, *([output] if output is not None else [])]:
-        if json != "-" and (
-            json == other or (os.path.isfile(json) and os.path.exists(other) and os.path.samefile(json, other))
-        ):
+        at = os.path.realpath(other)
+        a_part = place.name.lower().endswith(ENDINGS) and place.is_relative_to(at)
+        if place == Path(at) or a_part or (place.is_file() and os.path.exists(at) and os.path.samefile(place, at)):
             raise UsageError(f"--json {json} would replace {other}, which this run reads or writes; name another file")
 
 
