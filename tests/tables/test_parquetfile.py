@@ -64,6 +64,17 @@ def test_reading_columns(tmp_path) -> None:
     assert ParquetTable(bytearray(path.read_bytes())).column(2).to_pylist() == labels().to_pylist()
 
 
+def test_memory_that_lacks_is_not_told_as_damage(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = ParquetTable(parquet(pa.table({"x": [1, 2]})))
+
+    def full(*_: object, **__: object) -> None:
+        raise pa.ArrowMemoryError("malloc of size 64 failed")
+
+    monkeypatch.setattr(pq, "ParquetFile", full)
+    with pytest.raises(MemoryError):
+        table.column(0)
+
+
 def test_a_table_without_rows() -> None:
     data = parquet(
         pa.table({"x": pa.array([], pa.int64()), "label": pa.array([], pa.dictionary(pa.int8(), pa.string()))})

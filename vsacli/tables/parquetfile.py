@@ -188,6 +188,8 @@ class ParquetTable:
         try:
             source = self._source if isinstance(self._source, str) else pa.BufferReader(self._source)
             return pq.ParquetFile(source, read_dictionary=dictionaries)
+        except MemoryError:
+            raise
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise DataError(f"{self.name}: the Parquet file is damaged ({_first_line(error)})") from None
 
@@ -199,6 +201,8 @@ class ParquetTable:
         damaged = f"{self.name}: the data of column {self.columns[j]!r} are damaged"
         try:
             cells = _one_array(read(self._arrow_file(dictionaries)).column(0))
+        except MemoryError:  # an ArrowException, too
+            raise
         except (pa.ArrowException, OSError) as error:
             raise DataError(f"{damaged} ({_first_line(error)})") from None
         if len(cells) != height:
