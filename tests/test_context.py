@@ -27,15 +27,16 @@ def test_columns_match_by_name_in_any_order_and_unicode_form(tmp_path: Path):
     assert context.matched() == [1, 2]
     assert context.stacked(1).to_pylist() == ["2", "8"]
     assert context.stacked(2).to_pylist() == ["1", "9"]
-    notes = context.notes()
+    notes = context.notes("y")
     assert notes[0].startswith("1 labeled rows come from")
     assert [note.rsplit(": ", 1)[1] for note in notes[1:]] == ["new", "gone"]
+    assert [note.rsplit(": ", 1)[1] for note in context.notes("gone")[1:]] == ["new"]
 
 
 def test_equal_names_match_in_order(tmp_path: Path):
     context = context_of(tmp_path, "v,v\n1,2\n", "v,v,v\n3,4,5\n", [True])
     assert [context.stacked(j).to_pylist() for j in context.matched()] == [["1", "3"], ["2", "4"]]
-    assert "v" in context.notes()[1]
+    assert "v" in context.notes("y")[1]
 
 
 def test_decimal_marks_of_two_files(tmp_path: Path):

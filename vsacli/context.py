@@ -66,13 +66,14 @@ class LabeledContext:
         labels = as_type(labels, cells.type, where=self.source.name, table=self.table.name)
         return pa.concat_arrays([labels, cells])
 
-    def notes(self) -> list[str]:
-        """What the user should know about the match."""
+    def notes(self, target: str) -> list[str]:
+        """What the user should know about the match; `target` is used, in whichever table it is."""
         notes = [f"{self.n_rows:,} labeled rows come from {self.source.name}"]
         for names, where, other in (
             (self._only_table, self.table, self.source),
             (self._only_source, self.source, self.table),
         ):
+            names = [name for name in names if _normal(name) != _normal(target)]
             if names:
                 notes.append(f"not used, because only {where.name} has them and {other.name} does not: {_some(names)}")
         return notes

@@ -257,7 +257,7 @@ def describe(table: Table, options: LabelOptions, context: LabeledContext | None
         notes=[*table.notes, *target.notes],
     )
     if context is not None:
-        report.notes += context.notes()
+        report.notes += context.notes(options.target)
     return report
 
 
