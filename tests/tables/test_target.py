@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from vsacli.cellvalues import showing_values
 from vsacli.errors import DataError
 from vsacli.tables.missing import PANDAS_TOKENS, normalize
 from vsacli.tables.target import Target, read_target
@@ -46,6 +47,18 @@ def test_other_spellings_are_other_classes(labels: list[str]) -> None:
     target = read_target(text(*labels, *labels, ""), task="classification")
     assert target.classes == labels
     assert filled(target) == labels
+
+
+def test_classes_that_may_be_meant_to_be_one_are_kept_and_noted() -> None:
+    target = read_target(text("TRUE", "true", "False", "1", "1.0", "2,000", "2", ""))
+    assert target.classes == ["TRUE", "true", "False", "1", "1.0", "2,000", "2"]
+    assert target.notes == [
+        "4 classes would be 2 but for upper case, spaces or .0: they are kept apart; "
+        "if they are the same, spell them alike"
+    ]
+    with showing_values(True):
+        assert "('TRUE', 'true', …)" in read_target(text("TRUE", "true", "a  b", "A b")).notes[0]
+    assert read_target(text("yes", " yes", "no", "1.5", "1.50", "10", "1")).notes == []
 
 
 def test_surrounding_space_and_unicode_form_make_no_class() -> None:

@@ -8,6 +8,7 @@ only surrounding white space and the Unicode form (composed or not) make no diff
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Task = Literal["auto", "classification", "regression"]
+
+_POINT_ZERO = re.compile(r"(?<=\d)[.,]0{1,2}\Z")
 
 
 @dataclass(eq=False)
@@ -179,6 +182,7 @@ def read_target(
         target.codes = new[found.label]
         target._spellings = found.spellings.take(pa.array(given))
         target.classes = [found.names[i] for i in given]
+        notes += _near_spellings([found.keys[i] for i in given])
         return target
 
     target.kind = "regression"
@@ -191,6 +195,21 @@ def read_target(
     target.numbers = new[found.label]
     target._style = numeric.style
     return target
+
+
+def _near_spellings(keys: list[str]) -> list[str]:
+    """A note where classes differ in nothing but case, inner space or a ``.0``: often they are meant to be one."""
+    alike: dict[str, list[str]] = {}
+    for key in keys:
+        alike.setdefault(_POINT_ZERO.sub("", " ".join(key.casefold().split())), []).append(key)
+    groups = [group for group in alike.values() if len(group) > 1]
+    if not groups:
+        return []
+    shown = f" ({', '.join(map(repr, groups[0]))}{', …' if len(groups) > 1 else ''})" if values_shown() else ""
+    return [
+        f"{sum(map(len, groups))} classes would be {len(groups)} but for upper case, spaces or .0{shown}: they are "
+        f"kept apart; if they are the same, spell them alike"
+    ]
 
 
 @dataclass(frozen=True)
