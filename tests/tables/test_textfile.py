@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from vsacli.cellvalues import showing_values
 from vsacli.errors import DataError, UsageError
 from vsacli.tables.table import ExtraColumn
 from vsacli.tables.textfile import TextTable
@@ -257,6 +258,18 @@ def test_find():
         of.find("Lable")
     with pytest.raises(UsageError, match="no column 'zzzz'; it has 'id', "):
         of.find("zzzz")
+
+
+def test_find_does_not_take_cells_for_names():
+    of = table("17,0.471,Smith,\n18,-0.838,Jones,yes\n")
+    with pytest.raises(UsageError, match="no column 'label'; its names have numbers among them") as error:
+        of.find("label")
+    assert "0.471" not in str(error.value)
+    assert "Smith" not in str(error.value)
+    with showing_values(True), pytest.raises(UsageError, match=r"it has '17', '0\.471', 'Smith', ''"):
+        of.find("label")
+    with pytest.raises(UsageError, match="it has '2019', '2020'"):  # years are names
+        table("2019,2020\n1.5,2.5\n").find("label")
 
 
 def test_memory_beyond_the_file_does_not_grow_with_the_rows():

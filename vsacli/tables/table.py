@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
+from vsacli.cellvalues import values_shown
 from vsacli.errors import UsageError
 from vsacli.tables.source import read_source, too_large
 
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 
     import numpy as np
     import pyarrow as pa
+
+_MEASURED = re.compile(r"\s*(?:[+-]?\d+[.,]\d+|[+-]\d+)\s*")  # no name: a header line that has it is one of cells
 
 
 @dataclass(frozen=True)
@@ -169,6 +173,11 @@ def _suggestion(columns: Sequence[str], name: str) -> str:
     near = difflib.get_close_matches(name.casefold().strip(), folded, n=1, cutoff=0.6)
     if near and len(columns) > 1:
         return f"did you mean {folded[near[0]]!r}?"
+    if any(map(_MEASURED.fullmatch, columns)) and not values_shown():
+        return (
+            "its names have numbers among them, as a row of data has: add a line with names above it, or tell with "
+            "--header-line in which line they are"
+        )
     listed = ", ".join(repr(column) for column in columns[:10])
     if len(columns) == 1:
         return (
