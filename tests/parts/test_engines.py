@@ -118,6 +118,7 @@ def test_without_ray_the_error_says_what_to_install(vsa, make_parts: MakeParts, 
     ("option", "file", "message"),
     [
         (("--workers", "2"), "in/part-0.parquet", "--workers is for a folder of Parquet parts"),
+        (("--header-line", "2"), "in", "--header-line is for a text file"),
         (("--engine", "ray"), "in/part-0.parquet", "--engine is for a folder of Parquet parts"),
         (("--ray-address", "auto"), "in", "--ray-address auto needs --engine ray"),
     ],

@@ -142,6 +142,8 @@ def label(
     if not folder:
         refuse_options_of_folders(file, engine, workers, ray_address)
         check_output(output, inputs=inputs)  # before the work, not after it
+    elif header_line is not None:
+        raise UsageError(f"--header-line is for a text file; the folder {file} is read as Parquet parts")
     _check_json(json, output, inputs)
     look = Look(report, suggest, suggest_to)
     look.check(output, json, inputs, folder=folder)
