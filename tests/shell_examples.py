@@ -158,3 +158,13 @@ def hub_with_a_model(folder: Path) -> HubServer:
     server.repos["lab/model"] = Repo()
     server.repos["lab/model"].commit({p.name: p.read_bytes() for p in folder.iterdir()}, "main", "v2")
     return server
+
+
+def run_in_sandbox(block: Block, folder: Path, two_groups: bytes) -> list[str]:
+    """`run_block` in a folder with everything that the pages name, beside a Hub of its own."""
+    make_sandbox(folder, two_groups)
+    server = hub_with_a_model(folder / "published")
+    try:
+        return run_block(block, folder, server)
+    finally:
+        server.close()

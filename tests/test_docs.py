@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import TwoGroups
-from tests.shell_examples import ROOT, Block, hub_with_a_model, make_sandbox, run_block, shell_blocks
+from tests.shell_examples import ROOT, Block, run_in_sandbox, shell_blocks
 
 
 def page_commands(name: str) -> Block:
@@ -33,12 +33,7 @@ def test_the_blocks_are_found():
 
 @pytest.mark.parametrize("block", BLOCKS, ids=str)
 def test_commands_run(block: Block, tmp_path: Path, two_groups: TwoGroups):
-    make_sandbox(tmp_path, two_groups.csv())
-    server = hub_with_a_model(tmp_path / "published")
-    try:
-        left_out = run_block(block, tmp_path, server)
-    finally:
-        server.close()
+    left_out = run_in_sandbox(block, tmp_path, two_groups.csv())
     assert len(left_out) < len(block.commands)
 
 
