@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
+from tests.nn.tasks import CONFIGS, answers, episode, model_of
 from vsacli.checkpoints import save_checkpoint
 from vsacli.errors import UsageError
 from vsacli.methods.hml import HML, HMLConfig
 from vsacli.methods.proto import Proto, ProtoConfig
-from vsacli.nn import VSAModel, preset
+from vsacli.nn import VSAConfig, VSAModel, preset
+from vsacli.tasks.episode import collate
 from vsacli.training.initial import start_from
+from vsacli.training.loss import episode_loss
 
 SIZES = {"layers": 1, "width": 8, "heads": 2, "head_width": 4, "ff_width": 8, "channels": 2}
 
@@ -58,6 +63,42 @@ def test_a_method_starts_from_its_own_checkpoint_of_the_other_kind(tmp_path: Pat
     start_from(model, str(tmp_path / "hml"))
     for name, value in first.embedding.state_dict().items():
         assert torch.equal(model.embedding.state_dict()[name], value), name
+
+
+@pytest.mark.parametrize("config", [CONFIGS["default"], CONFIGS["regression-default"]], ids=lambda c: c.kind)
+@pytest.mark.parametrize("layers", [3, 5])
+def test_a_deeper_network_starts_with_the_answers_of_the_shallower(
+    tmp_path: Path, config: VSAConfig, layers: int
+) -> None:
+    shallow = model_of(config)
+    save_checkpoint(tmp_path / "shallow", shallow, {}, "card")
+    deep = VSAModel(replace(config, layers=layers))
+    start_from(deep, str(tmp_path / "shallow"))
+    collated = collate([episode(np.random.default_rng(0), config.kind)])
+    batch = replace(collated, tasks=collated.tasks.double())
+    deep = deep.double()
+    torch.testing.assert_close(answers(deep, batch.tasks), answers(shallow.float().double(), batch.tasks))
+    episode_loss(deep(batch.tasks), batch, 0.5).backward()
+    learning = {
+        int(name.split(".")[1])
+        for name, p in deep.named_parameters()
+        if name.startswith("blocks.") and p.grad is not None and bool(p.grad.any())
+    }
+    assert learning == set(range(2 * layers))  # the added blocks, too
+
+
+def test_fewer_layers_are_refused(tmp_path: Path) -> None:
+    save_checkpoint(tmp_path / "deep", model_of(CONFIGS["default"]), {}, "card")
+    model = VSAModel(replace(CONFIGS["default"], layers=1))
+    with pytest.raises(UsageError, match="layers=2"):
+        start_from(model, str(tmp_path / "deep"))
+
+
+def test_layers_are_not_added_where_a_block_is_no_identity(tmp_path: Path) -> None:
+    paper = replace(CONFIGS["default"], residual="paper")
+    save_checkpoint(tmp_path / "paper", model_of(paper), {}, "card")
+    with pytest.raises(UsageError, match="layers=2"):
+        start_from(VSAModel(replace(paper, layers=3)), str(tmp_path / "paper"))
 
 
 def test_another_size_is_refused_with_what_differs(checkpoint: str) -> None:

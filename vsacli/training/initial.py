@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
+
+import torch
+from torch import Tensor
 
 from vsacli.checkpoints import load_checkpoint
 from vsacli.errors import UsageError
@@ -13,7 +17,7 @@ def start_from(model: Network[Any], ref: str) -> None:
     """Give a model the weights of a checkpoint, in place.
 
     A checkpoint for the other kind of tasks serves, too: what embeds a table is alike, and the head
-    and the readout keep their fresh weights.
+    and the readout keep their fresh weights. One with fewer layers serves a pre-norm network (:func:`grown`).
 
     Parameters
     ----------
@@ -36,10 +40,50 @@ def start_from(model: Network[Any], ref: str) -> None:
     same_kind = other.config.kind == model.config.kind
     if not same_kind:  # what follows from the kind
         theirs |= {k: ours[k] for k in ("kind", "head") if k in ours}
+    deeper = ours.get("residual") == "prenorm" and ours["layers"] > theirs["layers"]
+    layers = theirs["layers"] if deeper else None
+    if deeper:
+        theirs |= {"layers": ours["layers"]}
     if theirs != ours:
         differing = ", ".join(f"{k}={theirs[k]}" for k in ours if ours[k] != theirs[k])
         raise UsageError(f"--init {ref}: its network differs ({differing}); set the same with --model")
     weights = other.state_dict()
+    if layers is not None:
+        weights = grown(weights, layers, ours["layers"])
     if not same_kind:
         weights = {k: v for k, v in weights.items() if not k.startswith(("head.", "readout."))}
     model.load_state_dict(weights, strict=same_kind)
+
+
+def grown(weights: Mapping[str, Tensor], layers: int, more: int) -> dict[str, Tensor]:
+    """Weights of a deeper pre-norm VSA network that answers as a shallower one does.
+
+    Each layer (two blocks) of the shallower network is followed by copies of itself of which the last maps, of
+    the attention and of the feed-forward network, are 0: they add nothing to the residual stream until
+    training moves them (the block expansion of Wu et al. 2024, "LLaMA Pro").
+
+    Parameters
+    ----------
+    weights : mapping of str to Tensor
+        The shallower network's.
+    layers, more : int
+        Its layers, and those of the deeper one.
+
+    Returns
+    -------
+    dict of str to Tensor
+    """
+    source = [i * layers // more for i in range(more)]  # of each new layer; copies follow their original
+    out = {name: value for name, value in weights.items() if not name.startswith("blocks.")}
+    last = max(int(name.split(".")[3]) for name in weights if name.startswith("blocks.0.ff."))  # the index in FF
+    silent = ("attention.out.weight", f"ff.{last}.weight", f"ff.{last}.bias")
+    for name, value in weights.items():
+        if not name.startswith("blocks."):
+            continue
+        _, number, rest = name.split(".", 2)
+        layer, block = divmod(int(number), 2)
+        copies = [i for i, s in enumerate(source) if s == layer]
+        for i in copies:
+            added = i != copies[0] and rest in silent
+            out[f"blocks.{2 * i + block}.{rest}"] = torch.zeros_like(value) if added else value.clone()
+    return out
