@@ -226,7 +226,7 @@ def step_milliseconds(run: Path) -> float:
     torch.set_num_threads(1)
     spec = RunSpec.load(run)
     config, device = spec.config, torch.device("cpu")
-    tables = collect(spec.sources, spec.kind, cache=cache_folder())
+    tables = collect(spec.sources, spec.kind, cache=cache_folder(), plain=config.plain)
     sampler = tables.sampler(spec.kind, config.episodes, config.seed, config.plain)
     batches = StepBatches(sampler, overhead=OVERHEAD["cpu"])
     net = build_network(config.model)

@@ -115,6 +115,35 @@ def test_regression_from_the_prior(vsa, tmp_path: Path):
     assert np.isfinite([r["valid_mse"] for r in records if "valid_mse" in r]).all()
 
 
+def test_on_some_of_the_tables(vsa, vsa_process, folder: Path, tmp_path: Path):
+    """Of seven training tables, three: told, recorded in the folder, and the same three when it goes on."""
+    run = tmp_path / "few"
+    more = ["--steps", "2", "--workers", "0"]
+    done = vsa_process(*command(folder, run, "--tables", "3", "--seed", "1", *more))
+    assert (done.code, done.stdout) == (0, b"")
+    assert "vsa: data: 6 tables, 3 train, 1 valid, 2 test" in done.stderr
+    assert "vsa: learned from: 3 of 7 training tables, of 3 families" in done.stderr
+    assert json.loads((run / "run.json").read_text())["sources"]["tables"] == 3
+    assert "learned from: 3 of 7 training tables" in (run / "README.md").read_text()
+    assert "3 of 7 training tables" in json.loads((run / "config.json").read_text())["meta"]["data"]
+    split = json.loads((run / "split.json").read_text())["tables"]
+    assert [t["split"] for t in split].count("train") == 3
+    assert vsa("meta-train", "--resume", "-o", run, "--steps", "3", "--workers", "0", "-q").code == 0
+    assert json.loads((run / "split.json").read_text())["tables"] == split
+
+    for number, words, code in (
+        ("8", "--tables 8: there are 7 tables to train on; give a number up to that, or leave out --tables", 2),
+        ("0", "--tables", 2),
+        ("-3", "--tables", 2),
+        ("many", "--tables", 2),
+        ("2.5", "--tables", 2),
+    ):
+        refused = vsa(*command(folder, tmp_path / "refused", "--tables", number, *more))
+        assert words in refused.error
+        assert refused.code == code
+        assert not (tmp_path / "refused" / "state").exists()
+
+
 def start(folder: Path, run: Path, *more: str) -> subprocess.Popen[bytes]:
     args = command(folder, run, *more)
     return subprocess.Popen([sys.executable, "-m", "vsacli", *args], stderr=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -227,6 +256,8 @@ def test_two_processes_are_one_with_the_doubled_batch(folder: Path, tmp_path: Pa
         (["--synthetic", "moons", "--steps", "5"], "moons"),
         (["--data", "nowhere", "--steps", "5"], "nowhere: no such folder"),
         (["--resume"], "no run to resume here"),
+        (["--resume", "--tables", "3"], "a resumed run keeps its sources"),
+        (["--synthetic", "prior", "--steps", "5", "--tables", "3"], "no tables to choose from"),
         (["--resume", "--preset", "small"], "a resumed run keeps its sources"),
         (["--synthetic", "prior", "--steps", "0"], "--steps"),
     ],

@@ -19,6 +19,7 @@ from vsacli.tasks.openml_client import Listed
 from vsacli.tasks.openml_selection import OpenMLSelection, paper_choice
 from vsacli.tasks.openml_source import read_openml_tables
 from vsacli.tasks.store import TableStore
+from vsacli.training.sources import SourceSpec, collect
 
 from .openml_server import DataSet, OpenMLServer
 
@@ -409,3 +410,21 @@ def test_the_client_is_silent_and_left_as_it_was(
     assert logging.root.handlers == handlers
     assert logging.root.manager.disable == level
     assert openml.config.server == server.api
+
+
+def test_training_on_some_of_the_tables(server: OpenMLServer, tmp_path: Path) -> None:
+    for i in range(10):
+        server.add(i + 1, numeric(10 + i, f"table {i}", per_class=(30, 30), columns=2))
+    server.suites["ten"] = list(range(1, 11))
+    drawn = [
+        collect(SourceSpec(openml=("ten",), tables=n), "classification", cache=tmp_path / "vsa", record=tmp_path)
+        for n in (None, 2, 2)
+    ]
+    every, some, again = ([(t.name, t.split) for t in c.tables] for c in drawn)
+    assert [c.drawn_from for c in drawn] == [None, 7, 7]
+    assert [split for _, split in every].count("train") == 7
+    assert [split for _, split in some].count("train") == 2
+    assert [t for t in some if t[1] != "train"] == [t for t in every if t[1] != "train"]
+    assert some == again
+    with pytest.raises(UsageError, match="--tables 8: there are 7 tables to train on"):
+        collect(SourceSpec(openml=("ten",), tables=8), "classification", cache=tmp_path / "vsa")

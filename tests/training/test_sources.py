@@ -13,7 +13,7 @@ from tests.training.conftest import table, tiny_config
 from vsacli.errors import OutputError, TrainingError, UsageError
 from vsacli.tasks.plain import PlainSampler
 from vsacli.tasks.sampler import EpisodeConfig
-from vsacli.tasks.store import TableStore
+from vsacli.tasks.store import EncodedTable, TableStore
 from vsacli.training import run as run_module
 from vsacli.training.profile import profile
 from vsacli.training.run import RunSpec, check_folder_is_free, record_split, validation_of
@@ -39,6 +39,57 @@ def test_weights_are_shares_of_episodes(tmp_path: Path):
     assert names["table"] / total == pytest.approx(3 / 6, abs=0.08)
     assert names["synthetic"] / total == pytest.approx(2 / 6, abs=0.08)
     assert (names["circle"] + names["spiral"]) / total == pytest.approx(1 / 6, abs=0.08)
+
+
+def of_families(sizes: list[int], split: str = "train", first: int = 0) -> list[EncodedTable]:
+    """So many tables of each family."""
+    families = [f for f, size in enumerate(sizes) for _ in range(size)]
+    return [replace(table(first + i, split), family=f"family-{split}-{f}") for i, f in enumerate(families)]
+
+
+def test_some_tables_are_of_as_many_families_as_there_are(tmp_path: Path):
+    tables = of_families([10, 1, 3, 2]) + of_families([2, 1], "valid", 50) + of_families([1], "test", 60)
+    place = save_tables(tmp_path / "all.npz", tables)
+    others = [(t.name, t.split) for t in tables if t.split != "train"]
+    drawn: dict[tuple[int, int], list[str]] = {}
+    for seed in range(5):
+        for n in range(1, 17):
+            collection = collect(SourceSpec((place,), seed=seed, tables=n), "classification", cache=tmp_path)
+            kept = [t for t in collection.tables if t.split == "train"]
+            assert collection.drawn_from == 16
+            assert [(t.name, t.split) for t in collection.tables if t.split != "train"] == others
+            sizes = Counter(t.family for t in kept)
+            # As even as 10, 1, 3 and 2 tables allow: a second one of a family after a first one of each.
+            best = {1: [1], 3: [1, 1, 1], 4: [1] * 4, 7: [2, 2, 2, 1], 8: [3, 2, 2, 1], 12: [6, 3, 2, 1]}
+            assert len(kept) == n
+            if n in best:
+                assert sorted(sizes.values(), reverse=True) == best[n]
+            drawn[seed, n] = [t.name for t in kept]
+            assert set(drawn.get((seed, n - 1), [])) <= set(drawn[seed, n])
+    assert len({tuple(drawn[seed, 4]) for seed in range(5)}) > 1
+
+
+def test_some_tables_of_several_sources(tmp_path: Path):
+    place = save_tables(tmp_path / "few.npz", of_families([3, 3]))
+    spec = SourceSpec((place,), synthetic=("circle-spiral", "prior"), tables=20)
+    collection = collect(spec, "classification", cache=tmp_path)
+    assert collection.drawn_from == 76
+    assert len(collection.tables.select(split="train")) == 20
+    assert collection.prior == pytest.approx(1 / 3)
+    assert ("learned from", "20 of 76 training tables, of 20 families") in profile(collection, "classification")
+
+
+def test_plain_episodes_choose_tables_of_their_kind(tmp_path: Path):
+    numbers = [
+        replace(table(i), kind="regression", y=np.arange(40.0) * i, n_classes=1, family=f"n{i}") for i in range(20, 25)
+    ]
+    place = save_tables(tmp_path / "both.npz", [table(1), *numbers, table(2)])
+    for plain, found in ((False, 7), (True, 2)):
+        collection = collect(SourceSpec((place,), tables=2), "classification", cache=tmp_path, plain=plain)
+        assert collection.drawn_from == found
+    assert [t.name for t in collection.tables.select(kind="classification")] == ["table-1", "table-2"]
+    with pytest.raises(UsageError, match="--tables 3: there are 2 tables to train on"):
+        collect(SourceSpec((place,), tables=3), "classification", cache=tmp_path, plain=True)
 
 
 def test_circle_spiral_is_split_as_in_the_paper(tmp_path: Path):
@@ -123,6 +174,8 @@ def test_shots_of_training_choose_those_of_validation(tmp_path: Path):
         ({"synthetic": ("prior",), "weights": {"prior": -1.0}}, "from 0 up"),
         ({"synthetic": ("prior",), "weights": {"prior": float("nan")}}, "from 0 up"),
         ({"synthetic": ("prior",), "weights": {"prior": 0.0}}, "all weights are 0"),
+        ({"synthetic": ("circle-spiral",), "tables": 0}, "from 1 up"),
+        ({"synthetic": ("prior",), "tables": 3}, "no tables to choose from"),
     ],
 )
 def test_impossible_sources(settings: dict, words: str):
@@ -162,7 +215,7 @@ def test_other_tables_do_not_resume_a_run(tmp_path: Path):
 
 
 def test_run_file_round_trip(tmp_path: Path):
-    sources = SourceSpec(folders=("a", "b"), synthetic=("prior",), weights={"data": 2.0}, target="y", seed=3)
+    sources = SourceSpec(folders=("a", "b"), synthetic=("prior",), weights={"data": 2.0}, target="y", seed=3, tables=5)
     spec = RunSpec(sources, tiny_config(), "vsa meta-train ...")
     spec.save(tmp_path)
     assert RunSpec.load(tmp_path) == spec

@@ -144,6 +144,15 @@ def meta_train(
     target: Annotated[
         str | None, typer.Option(metavar="COL", help="Label column of tables without manifest. Default: target.")
     ] = None,
+    tables: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Learn from N of the training tables only, drawn with --seed, of different families as far as there "
+            "are; validation stays.",
+        ),
+    ] = None,
     kind: Annotated[
         KindChoice | None, typer.Option(metavar="KIND", help="classification (default) or regression.")
     ] = None,
@@ -262,6 +271,8 @@ def meta_train(
     Ctrl-C saves and stops, and the same command with nothing but --resume and --output goes on.
 
     Example: vsa meta-train --data tables/ --max-time 30m -o runs/mine
+
+    How much the number of tables matters: vsa meta-train --data tables/ --tables 8 --max-time 30m -o runs/few
     """
     if batch is not None and cells is not None:
         raise UsageError("--batch and --cells both set the number of tasks in a batch; give one")
@@ -307,7 +318,7 @@ def meta_train(
     where = choose_device(device.value)
     if resume:
         fixed = {k: v for k, v in training.items() if k not in MAY_CHANGE} | drawn
-        given = [data, openml_suite, synthetic, weight, target, kind, method, preset, model, ablation]
+        given = [data, openml_suite, synthetic, weight, target, tables, kind, method, preset, model, ablation]
         if fixed or any(g is not None for g in given):
             raise UsageError(
                 "a resumed run keeps its sources, network and recipe; with --resume give only --output, --steps, "
@@ -322,6 +333,7 @@ def meta_train(
             weights=parse_weights("--weight", weight or []),
             target=target or "target",
             seed=seed or 0,
+            tables=tables,
         )
         name = (preset or PresetChoice.default).value
         if name != "paper":

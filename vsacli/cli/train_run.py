@@ -62,6 +62,7 @@ def _prepared(spec: RunSpec, output: Path, device: torch.device, resumed: bool, 
     from vsacli.training.run import record_split, validation_of
     from vsacli.training.sources import collect
 
+    config = spec.config
     if not group.main:
         group.wait()  # until the first process has filled the cache
     with progress_shown(quiet) as progress:
@@ -69,8 +70,9 @@ def _prepared(spec: RunSpec, output: Path, device: torch.device, resumed: bool, 
         def told(done: int, total: int, name: str) -> None:
             progress(f"reading {name}", done, total)
 
-        collection = collect(spec.sources, spec.kind, cache=cache_folder(), record=output, progress=told)
-    config = spec.config
+        collection = collect(
+            spec.sources, spec.kind, cache=cache_folder(), plain=config.plain, record=output, progress=told
+        )
     if group.main:
         record_split(output, collection.tables, resumed)
         spec.save(output)

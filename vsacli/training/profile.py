@@ -25,6 +25,10 @@ def profile(collection: Collection, kind: TaskKind) -> list[tuple[str, str]]:
             if tables:
                 facts.append((f"{name} {k}", _sizes(tables)))
         facts.extend(_skipped(name, store.skipped))
+    if collection.drawn_from is not None:
+        kept = collection.tables.select(split="train")
+        families = _count(len({t.family for t in kept}), "family", "families")
+        facts.append(("learned from", f"{len(kept):,} of {collection.drawn_from:,} training tables, of {families}"))
     if collection.prior:
         facts.append(("prior", f"random {kind} tasks, {collection.prior:.0%} of the episodes"))
     return facts

@@ -15,6 +15,7 @@ from vsacli.tasks.plain import PlainSampler
 from vsacli.tasks.prior_source import random_tasks
 from vsacli.tasks.sampler import BatchSampler, EpisodeConfig
 from vsacli.tasks.store import EncodedTable, TableStore
+from vsacli.training.subset import limit_training
 
 Progress = Callable[[int, int, str], None]
 
@@ -41,6 +42,8 @@ class SourceSpec:
         The label column of tables without manifest.
     seed : int
         Of splits and synthetic tables.
+    tables : int, optional
+        Learn from so many of the training tables only.
     """
 
     folders: tuple[str, ...] = ()
@@ -49,6 +52,7 @@ class SourceSpec:
     weights: dict[str, float] = field(default_factory=dict)
     target: str = "target"
     seed: int = 0
+    tables: int | None = None
 
     def __post_init__(self) -> None:
         if not (self.folders or self.openml or self.synthetic):
@@ -63,6 +67,10 @@ class SourceSpec:
                 raise UsageError(f"the weight of {name} is {weight}; it is a number from 0 up")
         if not any(self.weights.get(name, 1.0) for name in self.given):
             raise UsageError("all weights are 0; give one source a positive one")
+        if self.tables is not None and self.tables < 1:
+            raise UsageError(f"--tables {self.tables}: a number of tables from 1 up")
+        if self.tables is not None and self.given == ["prior"]:
+            raise UsageError("--tables: the prior has no tables to choose from; give --data or --openml-suite as well")
 
     @property
     def given(self) -> list[str]:
@@ -92,10 +100,13 @@ class Collection:
         By kind of source.
     prior : float
         Share of episodes from the random prior.
+    drawn_from : int, optional
+        Of how many training tables those that are here were drawn; None: they are all that there are.
     """
 
     stores: dict[str, TableStore]
     prior: float = 0.0
+    drawn_from: int | None = None
 
     @property
     def tables(self) -> TableStore:
@@ -112,7 +123,13 @@ class Collection:
 
 
 def collect(
-    spec: SourceSpec, kind: TaskKind, *, cache: Path, record: Path | None = None, progress: Progress | None = None
+    spec: SourceSpec,
+    kind: TaskKind,
+    *,
+    cache: Path,
+    plain: bool = False,
+    record: Path | None = None,
+    progress: Progress | None = None,
 ) -> Collection:
     """Read, download or make all tables.
 
@@ -123,6 +140,8 @@ def collect(
         What is trained.
     cache : Path
         Folder for encoded tables.
+    plain : bool
+        Whether only tables of the kind itself are learned from, as plain episodes do.
     record : Path, optional
         The run's folder: lists of OpenML tasks are read from there, or else written there.
     progress : callable, optional
@@ -143,10 +162,13 @@ def collect(
     if "circle-spiral" in spec.synthetic:
         stores["circle-spiral"] = [TableStore(circle_spiral_tables(spec.seed))]
     joined = {name: _joined(parts) for name, parts in stores.items()}
+    drawn_from = None
+    if spec.tables is not None:
+        joined, drawn_from = limit_training(joined, spec.tables, kind if plain else None, spec.seed)
     weights = {name: spec.weights.get(name, 1.0) for name in spec.given}
     total = sum(weights.values())
     weighted = {name: _weighted(store, kind, weights[name] / total) for name, store in joined.items()}
-    return Collection(weighted, weights.get("prior", 0.0) / total)
+    return Collection(weighted, weights.get("prior", 0.0) / total, drawn_from)
 
 
 def circle_spiral_tables(seed: int) -> list[EncodedTable]:
