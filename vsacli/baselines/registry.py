@@ -52,9 +52,7 @@ METHODS: dict[str, MethodInfo] = {
     "label-spreading": MethodInfo("label_spreading:LabelSpreading", ("classification",), "label spreading"),
     "self-training": MethodInfo("self_training:SelfTraining", ("classification",), "self-training, logistic"),
     "tabpfn": MethodInfo("foundation:TabPFN", BOTH, "TabPFN, where it is installed", requires="tabpfn", optional=True),
-    "tabicl": MethodInfo(
-        "foundation:TabICL", ("classification",), "TabICL, where it is installed", requires="tabicl", optional=True
-    ),
+    "tabicl": MethodInfo("foundation:TabICL", BOTH, "TabICL, where it is installed", requires="tabicl", optional=True),
     **{
         name: MethodInfo("trained:Trained", info.kinds, f"{info.title}: {info.summary}", trained=True)
         for name, info in NETWORKS.items()
