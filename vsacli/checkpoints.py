@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from vsacli.calibration import CALIBRATION
 from vsacli.errors import CheckpointError, OutputError, UsageError
 from vsacli.tasks.episode import TaskKind
+from vsacli.wholefiles import replacing
 
 if TYPE_CHECKING:
     from vsacli.nn.network import Network
@@ -291,14 +292,13 @@ def save_checkpoint(folder: Path, model: Network[Any], meta: dict[str, Any], car
     except (TypeError, ValueError) as e:
         raise UsageError(f"a checkpoint's record must be plain JSON with finite numbers ({e})") from e
     tensors = {k: v.detach().cpu().float().contiguous() for k, v in model.state_dict().items()}
-    fresh = folder / (WEIGHTS_FILE + ".new")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / CARD_FILE).write_text(card, encoding="utf-8")
-        save_file(tensors, fresh, metadata={"format": "pt"})
-        # safetensors writes for the owner alone; whoever may read the card may read the weights
-        fresh.chmod((folder / CARD_FILE).stat().st_mode)
-        fresh.replace(folder / WEIGHTS_FILE)
+        with replacing(folder / WEIGHTS_FILE) as fresh:
+            save_file(tensors, fresh, metadata={"format": "pt"})
+            # safetensors writes for the owner alone; whoever may read the card may read the weights
+            fresh.chmod((folder / CARD_FILE).stat().st_mode)
         (folder / CONFIG_FILE).write_text(text, encoding="utf-8")
     except (OSError, SafetensorError) as e:
         raise OutputError(f"{folder}: the checkpoint cannot be written ({e})") from e

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -176,7 +178,7 @@ def test_the_cache_is_used_until_a_file_changes(tmp_path: Path, monkeypatch: pyt
     damaged.write_bytes(damaged.read_bytes()[:200])
     assert len(cached_folder(data, cache)) == 2
     assert len(calls) == 5
-    assert not [p for p in cache.iterdir() if ".new" in p.name]
+    assert all(p.suffix == ".npz" for p in cache.iterdir())
 
 
 def test_with_a_manifest_another_seed_reads_nothing_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -190,3 +192,73 @@ def test_with_a_manifest_another_seed_reads_nothing_anew(tmp_path: Path, monkeyp
     monkeypatch.setattr(module, "read_folder_tables", lambda *a, **k: pytest.fail("read again"))
     again = cached_folder(data, cache, seed=7)
     assert [t.split for t in again] == [t.split for t in first] == ["valid"]
+
+
+# Reads a folder through a cache, as often as it is told to; `limit` is the most that a file may have, in bytes.
+READER = """
+import resource, sys
+from pathlib import Path
+import numpy as np
+from vsacli.tasks import folder
+from vsacli.tasks.store import EncodedTable, TableStore
+values = np.random.default_rng(0).normal(size=(300, 10)).astype(np.float32)
+table = EncodedTable("one.csv", "", "classification", values, np.arange(10, dtype=np.int32), np.zeros(300, int), 1)
+folder.read_folder_tables = lambda *_, **__: TableStore([table])  # which would take most of the time
+data, cache, times, limit = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
+if limit:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+print("ready", flush=True)
+sys.stdin.readline()
+for _ in range(times):
+    store = folder.cached_folder(data, cache)
+    assert (store.tables[0].x == values).all()
+    for path in cache.glob("tables-*"):
+        path.unlink(missing_ok=True)  # so that the next time it is written again
+print(store.notes)
+"""
+
+
+def reader(data: Path, cache: Path, times: int, limit: int = 0) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", READER, str(data), str(cache), str(times), str(limit)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.fixture
+def two_tables(tmp_path: Path) -> Path:
+    data = tmp_path / "data"
+    data.mkdir()
+    for name in ("one.csv", "two.csv"):
+        (data / name).write_text(text())
+    return data
+
+
+def test_processes_that_read_a_folder_at_once_share_its_cache(tmp_path: Path, two_tables: Path):
+    running = [reader(two_tables, tmp_path / "cache", 30) for _ in range(2)]
+    for process in running:
+        assert process.stdout is not None
+        process.stdout.readline()
+    for process in running:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    assert [process.communicate() for process in running] == [("[]\n", "")] * 2
+    assert [process.returncode for process in running] == [0, 0]
+    assert not list((tmp_path / "cache").iterdir())
+
+
+def test_a_full_cache_is_done_without(tmp_path: Path, two_tables: Path):
+    out, err = reader(two_tables, tmp_path / "cache", 1, limit=1000).communicate("go\n")
+    assert err == ""
+    assert "not kept for the next run" in out
+    assert "File too large" in out
+    assert not list((tmp_path / "cache").iterdir())
+
+
+def test_a_cache_that_is_no_folder_is_done_without(tmp_path: Path, two_tables: Path):
+    (tmp_path / "cache").write_text("a file")
+    store = cached_folder(two_tables, tmp_path / "cache")
+    assert len(store) == 2
+    (note,) = store.notes
+    assert note.startswith(f"encoded tables are not kept for the next run: {tmp_path / 'cache' / 'tables-'}")
+    assert note.endswith("VSA_CACHE names another folder")
+    assert (tmp_path / "cache").read_text() == "a file"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import logging
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -428,3 +429,48 @@ def test_training_on_some_of_the_tables(server: OpenMLServer, tmp_path: Path) ->
     assert some == again
     with pytest.raises(UsageError, match="--tables 8: there are 7 tables to train on"):
         collect(SourceSpec(openml=("ten",), tables=8), "classification", cache=tmp_path / "vsa")
+
+
+def test_processes_that_download_at_once_do_not_meet(
+    server: OpenMLServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One waits while the other fetches, and then finds it in the client's cache.
+
+    Here they are threads, which the lock keeps apart as well.
+    """
+    server.add(1, numeric(10, "a"))
+    server.suites["s"] = [1]
+    load, entered = client.load_frame, []
+
+    def slow(task: client.TaskDescription) -> tuple[pd.DataFrame, pd.Series]:
+        entered.append(task.task_id)
+        if len(entered) == 1:
+            other.start()
+            other.join(1)
+            assert len(entered) == 1
+        return load(task)
+
+    def read(cache: Path) -> None:
+        results.append(read_openml_tables("s", cache=cache)[0])
+
+    results: list[TableStore] = []
+    other = threading.Thread(target=read, args=(tmp_path / "two",))
+    monkeypatch.setattr(client, "load_frame", slow)
+    read(tmp_path / "one")
+    other.join(20)
+    assert [names(store) for store in results] == [["a"], ["a"]]
+    assert server.requests["/file/10/data.arff"] == 1
+    assert not list((tmp_path / "client").rglob(".vsa.lock"))
+
+
+def test_a_cache_that_cannot_be_written_is_done_without(server: OpenMLServer, tmp_path: Path) -> None:
+    server.add(1, numeric(10, "a"))
+    server.add(2, numeric(20, "b", per_class=(0, 0)))  # of no use
+    server.suites["s"] = [1, 2]
+    (tmp_path / "file").write_text("")
+    spec = SourceSpec(openml=("s",))
+    collection = collect(spec, "classification", cache=tmp_path / "file")
+    assert names(collection.tables) == ["a"]
+    assert [name for name, _ in collection.tables.skipped] == ["OpenML task 2"]
+    (note,) = collection.notes
+    assert note.startswith(f"encoded tables are not kept for the next run: {tmp_path / 'file'}")

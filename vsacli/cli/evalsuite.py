@@ -52,6 +52,8 @@ def eval_suite(
             seed=seed,
             progress=lambda done, total, _: progress("reading tables", done, total),
         )
+    for note in store.notes:
+        _note(quiet, note)
     for table_name, why in store.skipped:
         _note(quiet, f"left out: {table_name}: {why}")
     kind = _kind_of_suite(store.tables, task, name, quiet)

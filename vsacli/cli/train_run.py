@@ -77,6 +77,8 @@ def _prepared(spec: RunSpec, output: Path, device: torch.device, resumed: bool, 
         record_split(output, collection.tables, resumed)
         spec.save(output)
         group.wait()
+    for note in collection.notes if not quiet else ():
+        say(f"vsa: note: {note}")
     facts = profile(collection, spec.kind)
     sampler = collection.sampler(spec.kind, config.episodes, config.seed, config.plain)
     validation = validation_of(collection, config) if group.main else {}

@@ -10,6 +10,7 @@ from pathlib import Path
 from vsacli.errors import DataError, InputError, OutputError, UsageError
 from vsacli.evaluation.episodes import EpisodePlan
 from vsacli.evaluation.run import MethodSpec, Record
+from vsacli.wholefiles import replacing
 
 
 class ResultsFile:
@@ -119,10 +120,9 @@ def write_records(path: Path, records: Iterable[Record]) -> None:
     ------
     OutputError
     """
-    fresh = path.with_name(path.name + ".new")
     try:
-        fresh.write_text("".join(_line(r) for r in records), encoding="utf-8")
-        fresh.replace(path)
+        with replacing(path) as fresh:
+            fresh.write_text("".join(_line(r) for r in records), encoding="utf-8")
     except OSError as error:
         raise OutputError(f"{path}: cannot be written ({error.strerror}); give another --json") from None
 

@@ -77,7 +77,7 @@ def load_suite(
     chosen = store.select(split=split)
     if not len(chosen):
         raise UsageError(f"{name} has no table in split '{split}'; leave out --split")
-    return TableStore(chosen.tables, store.skipped)
+    return TableStore(chosen.tables, store.skipped, store.notes)
 
 
 def circle_spiral_tables(seed: int, n_tasks: int = 100, n_examples: int = 200) -> list[EncodedTable]:

@@ -6,7 +6,6 @@ import contextlib
 import io
 import os
 import re
-import secrets
 import stat
 import sys
 from collections.abc import Iterator, Sequence
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, BinaryIO, cast
 
 from vsacli.errors import OutputError, UsageError
+from vsacli.wholefiles import temporary_name
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -187,7 +187,7 @@ def open_output(path: str | Path | None, *, inputs: Sequence[str | Path] = ()) -
             yield sink
         return
     target = os.path.realpath(text)
-    part = os.path.join(os.path.dirname(target), f".vsa-{secrets.token_hex(8)}.tmp")
+    part = temporary_name(os.path.dirname(target))
     try:
         file = open(part, "xb", buffering=0)  # noqa: SIM115 (closed below, before the rename)
     except OSError as error:

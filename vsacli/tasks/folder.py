@@ -11,14 +11,16 @@ from __future__ import annotations
 import csv
 import hashlib
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from vsacli.errors import InputError, VsaError
+from vsacli.errors import InputError, OutputError, VsaError
 from vsacli.tables.table import read_table
 from vsacli.tables.target import Task, read_target
+from vsacli.tasks.cache import without_cache
 from vsacli.tasks.encode import encode_table
 from vsacli.tasks.store import EncodedTable, TableStore
 
@@ -85,25 +87,26 @@ def read_folder_tables(
 def cached_folder(
     folder: Path, cache: Path, *, target: str = "target", seed: int = 0, progress: Progress | None = None
 ) -> TableStore:
-    """:func:`read_folder_tables`, remembered in ``cache`` until a file of the folder changes."""
+    """:func:`read_folder_tables`, remembered in ``cache`` until a file of the folder changes.
+
+    A cache that cannot be read or written is done without, and a note of the store says so.
+    """
     if (folder / "manifest.csv").is_file():
         seed = 0  # the split is the manifest's, whatever the seed
     digest = hashlib.sha256(f"{ENCODING} {target} {seed}".encode())
     for path in sorted(folder.rglob("*")):
-        if path.is_file() and cache not in path.parents:
-            stat = path.stat()
-            digest.update(f"{path.relative_to(folder)} {stat.st_size} {stat.st_mtime_ns}\n".encode())
+        with suppress(FileNotFoundError):  # renamed or removed at this moment by another process
+            if path.is_file() and cache not in path.parents:
+                stat = path.stat()
+                digest.update(f"{path.relative_to(folder)} {stat.st_size} {stat.st_mtime_ns}\n".encode())
     path = cache / f"tables-{digest.hexdigest()[:16]}.npz"
-    if path.is_file():
-        try:
-            return TableStore.load(path)
-        except InputError:
-            path.unlink(missing_ok=True)
+    with suppress(InputError):  # absent, or damaged and made anew
+        return TableStore.load(path)
     store = read_folder_tables(folder, target=target, seed=seed, progress=progress)
-    cache.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_name(path.stem + ".new.npz")
-    store.save(fresh)
-    fresh.replace(path)
+    try:
+        store.save(path)
+    except OutputError as e:
+        store.notes.append(without_cache(e))
     return store
 
 

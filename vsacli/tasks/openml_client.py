@@ -11,12 +11,13 @@ import logging
 import shutil
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from vsacli.errors import ResourceError
+from vsacli.locks import locked
 from vsacli.tasks.episode import TaskKind
 
 if TYPE_CHECKING:
@@ -150,6 +151,21 @@ def use_server(url: str) -> Iterator[None]:
         yield
     finally:
         openml.config.server = configured
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Keep other processes out of the client's cache of files.
+
+    The client writes them in place: another process would take half a file for a damaged one, and remove it.
+    """
+    import openml
+
+    folder = Path(openml.config.get_cache_directory())
+    with suppress(OSError):  # the client itself says what is wrong
+        folder.mkdir(parents=True, exist_ok=True)
+    with locked(folder / ".vsa.lock", wait=True):
+        yield
 
 
 @translated

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from vsacli.tasks import openml_client as client
 from vsacli.tasks.episode import TaskKind
 from vsacli.tasks.openml_client import Listed, Unreachable, Unusable
 from vsacli.tasks.store import EncodedTable
+from vsacli.wholefiles import replacing
 
 ROWS = (60, 1000)
 ATTRIBUTES = (2, 1000)
@@ -86,11 +87,9 @@ def choose_tasks(
     """The list of tasks: as remembered, else as the server says."""
     label = f"suite {suite}" if suite is not None else "paper " + " ".join(kinds)
     path = server_folder(cache, server) / f"selection-{slug(label)}.json"
-    if path.is_file() and not refresh:
-        try:
+    if not refresh:
+        with suppress(InputError):  # absent or cut short
             return OpenMLSelection.load(path)
-        except InputError:
-            pass  # cut short; made anew
     try:
         if suite is not None:
             tasks = tuple((i,) for i in client.suite_task_ids(suite))
@@ -108,7 +107,8 @@ def choose_tasks(
     if not tasks:
         raise InputError(f"{server}: no task in {'the selection' if suite is None else label}")
     selection = OpenMLSelection(server, None if suite is None else str(suite), kinds, tasks)
-    selection.save(path)
+    with suppress(OutputError):  # asked for again the next time
+        selection.save(path)
     return selection
 
 
@@ -169,13 +169,7 @@ def slug(text: str) -> str:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file, whole or not at all; see `save_whole`."""
-    fresh = path.with_name(path.name + ".new")
-    save_whole(lambda: fresh.write_bytes(content), fresh, path)
-
-
-def save_whole(write: Callable[[], object], fresh: Path, path: Path) -> None:
-    """Call `write`, which makes the file `fresh`, and give it its name at the end, so that no half file is found.
+    """Write a file, whole or not at all.
 
     Raises
     ------
@@ -184,8 +178,7 @@ def save_whole(write: Callable[[], object], fresh: Path, path: Path) -> None:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write()
-        os.replace(fresh, path)
+        with replacing(path) as fresh:
+            fresh.write_bytes(content)
     except OSError as e:
-        fresh.unlink(missing_ok=True)
         raise OutputError(f"{path}: cannot be written ({e.strerror or e})") from e

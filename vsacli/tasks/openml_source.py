@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from vsacli import __version__
-from vsacli.errors import DataError, InputError
+from vsacli.errors import DataError, InputError, OutputError
 from vsacli.tables.attributes import columns_of
 from vsacli.tables.target import read_target
 from vsacli.tasks import openml_client as client
+from vsacli.tasks.cache import without_cache
 from vsacli.tasks.encode import encode_table
 from vsacli.tasks.episode import TaskKind
 from vsacli.tasks.openml_client import TaskDescription, Unreachable, Unusable
@@ -28,7 +29,6 @@ from vsacli.tasks.openml_selection import (
     OpenMLSelection,
     check_rule,
     choose_tasks,
-    save_whole,
     server_folder,
     write_whole,
 )
@@ -57,6 +57,8 @@ def read_openml_tables(
     progress: Progress | None = None,
 ) -> tuple[TableStore, OpenMLSelection]:
     """Encode the tables of OpenML tasks, downloading what the caches lack.
+
+    A cache of encoded tables that cannot be written is done without, and a note of the store says so.
 
     Parameters
     ----------
@@ -90,8 +92,8 @@ def read_openml_tables(
         If the server knows no such suite.
     InputError
         If the server cannot be reached and the caches lack the list, or every table.
-    ResourceError, OutputError
-        If a cache cannot be written.
+    ResourceError
+        If the client's cache of files cannot be written.
     """
     selection = recorded or choose_tasks(client.server_url(), suite, tuple(kinds), cache, refresh)
     loader = _Loader(server_folder(cache, selection.server) / f"{__version__}-{FORMAT}", selection, refresh)
@@ -107,6 +109,8 @@ def read_openml_tables(
             store.tables.append(replace(table, split=split))
     if progress is not None:
         progress(n, n, "")
+    if loader.note:
+        store.notes.append(loader.note)
     if not store.tables:
         first = f" ({store.skipped[0][0]}: {store.skipped[0][1]})" if store.skipped else ""
         raise InputError(f"{selection.server}: none of {n} OpenML tasks can be used{first}")
@@ -125,6 +129,7 @@ class _Loader:
         self.server = selection.server
         self.by_rule = selection.suite is None
         self.refresh = refresh
+        self.note = ""
         self.outages = 0
         self.seen: dict[tuple[TaskKind, int | str], int] = {}
 
@@ -167,8 +172,7 @@ class _Loader:
             except DataError as e:
                 self._remember(task_id, description, str(e))
                 raise
-            fresh = path.with_name(f"{path.stem}.new.npz")
-            save_whole(lambda: TableStore([table]).save(fresh), fresh, path)
+            self._keep(lambda: TableStore([table]).save(path))
             if reason:
                 self._remember(task_id, description, "")
         if self.by_rule:
@@ -189,7 +193,7 @@ class _Loader:
         if self.outages >= OUTAGES_BEFORE_OFFLINE and not client.has_task(task_id, self.server):
             raise Unreachable("the server did not answer before")
         try:
-            with client.use_server(self.server):
+            with client.use_server(self.server), client.alone():
                 answer = question(about)
         except Unreachable:
             self.outages += 1
@@ -211,7 +215,14 @@ class _Loader:
 
     def _remember(self, task_id: int, description: TaskDescription | None, reason: str) -> None:
         note = {"description": asdict(description) if description else None, "reason": reason}
-        write_whole(self.folder / f"task-{task_id}.json", json.dumps(note).encode())
+        self._keep(lambda: write_whole(self.folder / f"task-{task_id}.json", json.dumps(note).encode()))
+
+    def _keep(self, write: Callable[[], None]) -> None:
+        """Write into the cache; where that fails the run goes on, and `note` tells of it."""
+        try:
+            write()
+        except OutputError as e:
+            self.note = self.note or without_cache(e)
 
 
 def _encoded(description: TaskDescription, frame: pd.DataFrame, target: pd.Series) -> EncodedTable:

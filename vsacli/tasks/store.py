@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from vsacli.errors import InputError
+from vsacli.errors import InputError, OutputError
 from vsacli.tasks.episode import TaskKind
+from vsacli.wholefiles import replacing
 
 
 @dataclass(frozen=True)
@@ -61,10 +62,11 @@ class EncodedTable:
 
 @dataclass
 class TableStore:
-    """A list of encoded tables, with the ones that could not be used and why."""
+    """A list of encoded tables, with the ones that could not be used and why; notes are for the user, and not saved."""
 
     tables: list[EncodedTable]
     skipped: list[tuple[str, str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.tables)
@@ -79,7 +81,13 @@ class TableStore:
         return TableStore(kept)
 
     def save(self, path: Path) -> None:
-        """Write one compressed ``.npz`` (arrays end to end, and a JSON index); never pickle."""
+        """Write one compressed ``.npz`` (arrays end to end, and a JSON index), whole or not at all; never pickle.
+
+        Raises
+        ------
+        OutputError
+            If it cannot be written.
+        """
         index = [
             {
                 "name": t.name,
@@ -94,13 +102,20 @@ class TableStore:
             for t in self.tables
         ]
         blob = json.dumps({"tables": index, "skipped": self.skipped}).encode()
-        np.savez_compressed(
-            path,
-            index=np.frombuffer(blob, np.uint8),
-            x=np.concatenate([t.x.ravel().astype(np.float32) for t in self.tables] or [np.zeros(0, np.float32)]),
-            column=np.concatenate([t.column.astype(np.int32) for t in self.tables] or [np.zeros(0, np.int32)]),
-            y=np.concatenate([t.y.astype(np.float64) for t in self.tables] or [np.zeros(0)]),
-        )
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with replacing(path) as fresh, fresh.open("xb") as file:
+                np.savez_compressed(
+                    file,
+                    index=np.frombuffer(blob, np.uint8),
+                    x=np.concatenate(
+                        [t.x.ravel().astype(np.float32) for t in self.tables] or [np.zeros(0, np.float32)]
+                    ),
+                    column=np.concatenate([t.column.astype(np.int32) for t in self.tables] or [np.zeros(0, np.int32)]),
+                    y=np.concatenate([t.y.astype(np.float64) for t in self.tables] or [np.zeros(0)]),
+                )
+        except OSError as e:
+            raise OutputError(f"{path}: cannot be written ({e.strerror or e})") from e
 
     @classmethod
     def load(cls, path: Path) -> TableStore:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from vsacli.training.folder import read_metrics
+from vsacli.wholefiles import replacing
 
 CURVES_FILE = "curves.png"
 
@@ -47,12 +48,10 @@ def write_curves(folder: Path) -> Path | None:
         if axes.get_legend_handles_labels()[0]:
             axes.legend(frameon=False)
     path = folder / CURVES_FILE
-    fresh = folder / f"{CURVES_FILE}.new"
     try:
-        figure.savefig(fresh, dpi=130, format="png")
-        fresh.replace(path)
+        with replacing(path) as fresh:
+            figure.savefig(fresh, dpi=130, format="png")
     except OSError:
-        fresh.unlink(missing_ok=True)
         return None
     return path
 

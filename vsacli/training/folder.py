@@ -13,6 +13,7 @@ from safetensors import SafetensorError
 from vsacli.checkpoints import save_checkpoint
 from vsacli.errors import ResourceError
 from vsacli.nn.network import Network
+from vsacli.wholefiles import replacing
 
 
 class MetricsLog:
@@ -38,10 +39,9 @@ class MetricsLog:
     def trim(self, step: int) -> None:
         """Drop what was written after ``step``: a run resumed from there writes it again."""
         kept = [json.dumps(r) + "\n" for r in read_metrics(self.path) if r["step"] <= step]
-        fresh = self.path.with_name(self.path.name + ".new")
         try:
-            fresh.write_text("".join(kept), encoding="utf-8")
-            fresh.replace(self.path)
+            with replacing(self.path) as fresh:
+                fresh.write_text("".join(kept), encoding="utf-8")
         except OSError as e:
             raise ResourceError(f"{self.path}: cannot be written ({e.strerror or e})") from e
 

@@ -24,6 +24,7 @@ from vsacli.training.config import TrainConfig
 from vsacli.training.profile import split_record
 from vsacli.training.sources import Collection, SourceSpec
 from vsacli.training.validate import ValidationPlan, validation_episodes
+from vsacli.wholefiles import replacing
 
 RUN_FILE, SPLIT_FILE = "run.json", "split.json"
 VERSION = 1
@@ -169,10 +170,9 @@ def validation_of(collection: Collection, config: TrainConfig) -> dict[int, list
 
 
 def _write_json(path: Path, content: dict[str, Any]) -> None:
-    fresh = path.with_name(path.name + ".new")
     try:
-        fresh.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-        fresh.replace(path)
+        with replacing(path) as fresh:
+            fresh.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     except OSError as e:
         raise OutputError(f"{path}: cannot be written ({e.strerror or e})") from e
 

@@ -102,11 +102,14 @@ class Collection:
         Share of episodes from the random prior.
     drawn_from : int, optional
         Of how many training tables those that are here were drawn; None: they are all that there are.
+    notes : list of str
+        What a user should know of how they were read.
     """
 
     stores: dict[str, TableStore]
     prior: float = 0.0
     drawn_from: int | None = None
+    notes: list[str] = field(default_factory=list)
 
     @property
     def tables(self) -> TableStore:
@@ -161,6 +164,7 @@ def collect(
         stores.setdefault("openml", []).append(_openml_tables(suite, kind, spec, cache, record, progress))
     if "circle-spiral" in spec.synthetic:
         stores["circle-spiral"] = [TableStore(circle_spiral_tables(spec.seed))]
+    notes = [note for parts in stores.values() for store in parts for note in store.notes]
     joined = {name: _joined(parts) for name, parts in stores.items()}
     drawn_from = None
     if spec.tables is not None:
@@ -168,7 +172,7 @@ def collect(
     weights = {name: spec.weights.get(name, 1.0) for name in spec.given}
     total = sum(weights.values())
     weighted = {name: _weighted(store, kind, weights[name] / total) for name, store in joined.items()}
-    return Collection(weighted, weights.get("prior", 0.0) / total, drawn_from)
+    return Collection(weighted, weights.get("prior", 0.0) / total, drawn_from, notes)
 
 
 def circle_spiral_tables(seed: int) -> list[EncodedTable]:
