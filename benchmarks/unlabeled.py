@@ -5,12 +5,14 @@
 From every classification table of the suite's validation split that has enough rows, labeled rows and --scored rows a
 class are drawn. These are asked for one by one (count 0), in groups of 5 a class, all together, or together with
 others, up to the largest count a class. Labels and scored rows are the same each time, so differences are paired:
-they are to count 0, over families, beside their standard error. The paper's Figure 6(b).
+they are to count 0, over families, beside their standard error. The paper's Figure 6(b). With --json, means as records
+that sweep.py --plot draws.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
@@ -64,6 +66,7 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=2)
     parser.add_argument("--most-attributes", type=int, default=40)
     parser.add_argument("--plot", type=Path)
+    parser.add_argument("--json", type=Path)
     args = parser.parse_args()
     checkpoint = load_checkpoint(args.checkpoint, kind="classification")
     shots, counts = ([int(s) for s in text.split(",")] for text in (args.shots, args.counts))
@@ -85,18 +88,26 @@ def main() -> None:
         f"{len(used)} tables; accuracy on the same {args.scored} rows a class, by unlabeled rows a class read together"
     )
     print("labels a class  families" + "".join(f"{c:>24d}" for c in counts))
-    means = {}
+    means, records = {}, []
     for shot in shots:
         values = np.array([np.mean(v, axis=0) for v in found[shot].values()])  # (families, counts)
         change = values - values[:, :1]
         error = change.std(0, ddof=1) / np.sqrt(len(change))
         means[shot] = values.mean(0)
+        spread = values.std(0, ddof=1) / np.sqrt(len(values))
+        records += [
+            {"vary": "asked", "value": str(c), "suite": Path(args.suite).resolve().name, "seconds": 0, "seed": 0}
+            | {"tasks": 0, "shot": shot, "accuracy": float(m), "stderr": float(e)}
+            for c, m, e in zip(counts, means[shot], spread, strict=True)
+        ]
         cells = [f"{means[shot][0]:.4f}"]
         cells += [
             f"{m:.4f} ({d:+.3f}±{e:.3f})"
             for m, d, e in zip(means[shot][1:], change.mean(0)[1:], error[1:], strict=True)
         ]
         print(f"{shot:14d}  {len(values):8d}" + "".join(f"{c:>24s}" for c in cells))
+    if args.json:
+        args.json.write_text("".join(json.dumps(r) + "\n" for r in records))
     if args.plot:
         picture(args.plot, counts, means)
 
