@@ -299,7 +299,7 @@ def encode_attributes(
 
     columns = _ColumnsToEncode(table, context, column, options, report, progress, useless or {})
     encoder = AttributeEncoder(seed=options.seed)
-    x = encoder.fit_transform(columns, decimal=table.decimal)
+    x = encoder.fit_transform(columns, decimal=table.decimal, copies=columns.copies())
     _note_attributes(encoder, table, report)
     return Encoded(x, encoder, columns.read)
 
@@ -318,7 +318,7 @@ def pack_attributes(
 
     columns = _ColumnsToEncode(table, context, column, options, report, progress, {})
     encoder = AttributeEncoder(seed=options.seed)
-    x = encoder.fit_into(CompactAttributes, columns, decimal=table.decimal)
+    x = encoder.fit_into(CompactAttributes, columns, decimal=table.decimal, copies=columns.copies())
     _note_attributes(encoder, table, report)
     assert x is not None  # else there was no attribute
     return x
@@ -346,6 +346,12 @@ class _ColumnsToEncode:
         report.left_out += [(table.columns[j], reason) for j, reason in useless.items()]
         self._table, self._context, self._progress = table, context, progress
         self.read: list[tuple[int, pa.DataType]] = []
+
+    def copies(self) -> np.ndarray | None:
+        """Which labeled rows of the other table are rows of this one, too; None if there is no other."""
+        from vsacli.copies import find_copies
+
+        return find_copies(self._context, self._skip) if self._context else None
 
     def __iter__(self) -> Iterator[tuple[str, pa.Array]]:
         table, context = self._table, self._context

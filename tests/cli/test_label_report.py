@@ -61,6 +61,31 @@ def test_suggestions_filled_in_can_be_given_back(vsa, two_groups, write, tmp_pat
     assert "2 labeled rows come from" in result.stderr
 
 
+def answered(suggestions: bytes, label: str, guess: str) -> bytes:
+    """The suggestions with each guess taken for the label."""
+    rows = list(csv.reader(io.StringIO(suggestions.decode())))
+    at, told = rows[0].index(label), rows[0].index(guess)
+    for row in rows[1:]:
+        row[at] = row[told]
+    out = io.StringIO()
+    csv.writer(out).writerows(rows)
+    return out.getvalue().encode()
+
+
+def test_given_back_rows_do_not_make_attributes_of_ids(vsa, two_groups, write, tmp_path: Path):
+    lines = [f"{i + 1},k{i * 7 % 24:03},{line}" for i, line in enumerate(two_groups.lines())]
+    path = write("in.csv", "\n".join(["nr,name,x,y,label", *lines]).encode())
+    asked = vsa("label", path, "-t", "label", "-o", tmp_path / "out.csv", "--suggest", "5", "--suggest-to", "-")
+    again = vsa(
+        "label", path, "-t", "label", "--labeled", write("n.csv", answered(asked.stdout, "label", "label_guess"))
+    )
+    for result in (asked, again):
+        assert "columns: 2 used: x, y\n" in result.stderr
+        assert "left out: nr (an id: integers without a gap, each once), name (an id: all 24" in result.stderr
+    assert "5 labeled rows come from" in again.stderr
+    assert [row["label"] for row in rows_of(again.stdout)] == two_groups.truth
+
+
 def test_names_that_the_table_has_already(vsa, write, tmp_path: Path):
     lines = ["row,t_guess,t", *(f"{i * i % 7},{i % 3},{'ab'[i % 2] if i < 6 else ''}" for i in range(20))]
     path = write("in.csv", "\n".join(lines).encode())

@@ -450,3 +450,73 @@ print([m for m in ("sklearn", "skrub", "torch") if m in sys.modules])
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+# --- rows of another table above
+
+
+def own_columns(n: int = 20) -> list[tuple[str, pa.Array]]:
+    rng = np.random.default_rng(5)
+    return [
+        ("nr", text(*(str(i) for i in range(1, n + 1)))),
+        ("name", text(*(f"k{i:03}" for i in rng.permutation(n)))),
+        ("x", text(*(f"{v:.3f}" for v in rng.normal(size=n)))),
+        ("shade", text(*("red green blue".split()[i % 3] for i in range(n - 1)), "violet")),
+        ("fixed", text(*["same"] * n)),
+        ("said", text(*sentences(n))),
+        ("when", text(*(f"2024-0{1 + i % 9}-05" for i in range(n)))),
+    ]
+
+
+def above(columns: list[tuple[str, pa.Array]], rows: list[int]) -> list[tuple[str, pa.Array]]:
+    return [(name, pa.concat_arrays([column.take(pa.array(rows)), column])) for name, column in columns]
+
+
+def test_copies_above_change_nothing_of_the_rows_below() -> None:
+    alone, beside = AttributeEncoder(), AttributeEncoder()
+    expected = alone.fit_transform(own_columns())
+    rows = [19, 3, 4, 11]
+    x = beside.fit_transform(above(own_columns(), rows), copies=np.ones(4, bool))
+    np.testing.assert_array_equal(x[4:], expected)
+    np.testing.assert_allclose(x[:4], expected[rows], atol=1e-6)
+    assert beside.left_out == alone.left_out
+    assert [name for name, _ in beside.left_out] == ["nr", "name", "fixed"]
+    without = AttributeEncoder()
+    without.fit_transform(above(own_columns(), rows))
+    assert "nr" in without.used  # what copies would do
+
+
+def test_copies_beside_rows_that_are_new() -> None:
+    columns = above(own_columns(), [2, 7])
+    new = [("77", "k777", "9.5", "green", "other", "a new sentence it is", "2023-05-05")]
+    columns = [
+        (name, pa.concat_arrays([text(cell), column])) for (name, column), cell in zip(columns, new[0], strict=True)
+    ]
+    encoder = AttributeEncoder()
+    encoder.fit_transform(columns, copies=np.array([False, True, True]))
+    assert "fixed" in encoder.used
+    assert dict(encoder.left_out) == {"name": "an id: all 21 values differ"}
+
+
+def test_numbers_are_used_for_want_of_better_with_copies_too() -> None:
+    encoder = AttributeEncoder()
+    x = encoder.fit_transform(above(own_columns()[:1], [4]), copies=np.ones(1, bool))
+    assert encoder.used == {"nr": 1}
+    assert x[0, 0] == x[5, 0]
+
+
+def numbered(first: list[int], second: list[int], name: str) -> AttributeEncoder:
+    cells = text(*(str(i) for i in first + second))
+    other = pa.array(np.random.default_rng(1).normal(size=len(cells)))
+    encoder = AttributeEncoder()
+    encoder.fit_transform([("x", other), (name, cells)], copies=np.zeros(len(first), bool))
+    return encoder
+
+
+def test_rows_that_each_table_numbers_from_0() -> None:
+    for name in ("Unnamed: 0", "id", "row_id"):
+        assert name not in numbered(list(range(7)), list(range(20)), name).used
+    assert "place" in numbered(list(range(7)), list(range(20)), "place").used  # says nothing of an id
+    assert "shop_id" in numbered([1, 2, 3, 1, 2, 3], list(range(4, 14)), "shop_id").used  # there it repeats
+    assert "shop_id" in numbered([1, 2, 3], [1, 2, 3, 4], "shop_id").used  # too few rows to tell
+    assert "shop_id" in numbered(list(range(7)), [5, 6, 7, 8, 9] * 4, "shop_id").used

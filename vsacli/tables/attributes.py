@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from vsacli.errors import ResourceError
-from vsacli.tables.choose import Fitted, LeftOut, fit_column, simplified
+from vsacli.tables.choose import AnId, Fitted, LeftOut, fit_column, simplified
+from vsacli.tables.columnkinds import MIN_SEQUENCE, NEARLY_ALL, says_id
 from vsacli.tables.encoders import ColumnEncoder
 
 if TYPE_CHECKING:
@@ -75,12 +77,20 @@ class AttributeEncoder:
 
     def fit(self, columns: Columns, decimal: str = ".") -> AttributeEncoder:
         """Fit on (name, values) pairs; `decimal` is the decimal mark of a text table."""
-        for _ in self._fit_each(columns, decimal):
+        for _ in self._fit_each(columns, decimal, None):
             pass
         return self
 
-    def fit_transform(self, columns: Columns, decimal: str = ".") -> np.ndarray:
+    def fit_transform(self, columns: Columns, decimal: str = ".", copies: np.ndarray | None = None) -> np.ndarray:
         """Fit and encode in one pass, holding one column of text at a time.
+
+        Parameters
+        ----------
+        columns, decimal
+            As for `fit`.
+        copies : bool (k,), optional
+            The first k rows are of another table; those marked are copies of rows of this one. What a column holds
+            is decided without them.
 
         Returns
         -------
@@ -91,11 +101,15 @@ class AttributeEncoder:
         ResourceError
             The attributes do not fit in memory.
         """
-        result = self.fit_into(_Growing, columns, decimal)
+        result = self.fit_into(_Growing, columns, decimal, copies)
         return np.empty((0, 0), np.float32) if result is None else result.array
 
-    def fit_into(self, store: Callable[[int], S], columns: Columns, decimal: str = ".") -> S | None:
+    def fit_into(
+        self, store: Callable[[int], S], columns: Columns, decimal: str = ".", copies: np.ndarray | None = None
+    ) -> S | None:
         """Fit in one pass, and give the attributes of each column to the store: `store(n)`, then `append((n, m))`.
+
+        Parameters are those of `fit_transform`.
 
         Returns
         -------
@@ -109,7 +123,7 @@ class AttributeEncoder:
         result: S | None = None
         n_rows = 0
         try:
-            for n_rows, encoded in self._fit_each(columns, decimal):
+            for n_rows, encoded in self._fit_each(columns, decimal, copies):
                 result = result or store(n_rows)
                 if encoded is not None:
                     result.append(encoded)
@@ -139,13 +153,15 @@ class AttributeEncoder:
             result.append(np.full((n_rows, len(encoder.names)), np.nan, np.float32) if part is None else part)
         return result.array
 
-    def _fit_each(self, columns: Columns, decimal: str) -> Iterator[tuple[int, np.ndarray | None]]:
+    def _fit_each(
+        self, columns: Columns, decimal: str, copies: np.ndarray | None
+    ) -> Iterator[tuple[int, np.ndarray | None]]:
         """Fit column after column; yield its number of rows and its attributes (None if left out)."""
         self.attribute_names, self.used, self.left_out, self._encoders = [], {}, [], {}
         fallbacks: list[tuple[Key, int, Fitted]] = []
         for key, column in _keyed(columns):
             try:
-                fitted = fit_column(key[0], column, decimal=decimal, seed=self.seed)
+                fitted = self._fit_column(key[0], column, decimal, copies)
             except LeftOut as reason:
                 self.left_out.append((key[0], str(reason)))
                 if reason.fallback is not None and not self._encoders:
@@ -158,6 +174,22 @@ class AttributeEncoder:
                 yield len(fitted[1]), self._use(key, fitted)
             kept = {index for _, index, _ in fallbacks}
             self.left_out = [entry for index, entry in enumerate(self.left_out) if index not in kept]
+
+    def _fit_column(self, name: str, column: pa.Array, decimal: str, copies: np.ndarray | None) -> Fitted:
+        """Fit a column without its copies, and encode all of it."""
+        aside = np.zeros(len(column), bool)
+        if copies is not None:
+            numbered_anew = _is_id_by_itself(name, column, len(copies), decimal, self.seed)
+            aside[: len(copies)] = True if numbered_anew else copies
+        if not aside.any():
+            return fit_column(name, column, decimal=decimal, seed=self.seed)
+        try:
+            fitted = fit_column(name, column.filter(pa.array(~aside)), decimal=decimal, seed=self.seed)
+        except LeftOut as left_out:
+            if left_out.fallback is not None:
+                left_out.fallback = _with_others(left_out.fallback, column, aside)
+            raise
+        return _with_others(fitted, column, aside)
 
     def _use(self, key: Key, fitted: Fitted) -> np.ndarray:
         encoder, encoded = fitted
@@ -204,6 +236,34 @@ def _keyed(columns: Columns) -> Iterator[tuple[Key, pa.Array]]:
 
 def _decoded(column: pa.Array) -> pa.Array:
     return simplified(column.dictionary_decode()) if pa.types.is_dictionary(column.type) else column
+
+
+def _is_id_by_itself(name: str, column: pa.Array, above: int, decimal: str, seed: int) -> bool:
+    """Tell a column named as an id that is one in the rows below the first `above`, and differs in all of those, too.
+
+    Then the rows of each table were numbered by themselves (an index from 0), and equal numbers say nothing.
+    """
+    others, own = column.slice(0, above), column.slice(above)
+    if not says_id(name) or len(own) < MIN_SEQUENCE or pa.types.is_nested(column.type):
+        return False
+    if pc.count_distinct(others, mode="only_valid").as_py() < NEARLY_ALL * len(others):
+        return False
+    try:
+        fit_column(name, own, decimal=decimal, seed=seed)
+    except AnId:
+        return True
+    except LeftOut:
+        pass
+    return False
+
+
+def _with_others(fitted: Fitted, column: pa.Array, aside: np.ndarray) -> Fitted:
+    """Put the rows that an encoder was not fitted on among those that it was, in the column's order."""
+    encoder, encoded = fitted
+    whole = np.empty((len(column), encoded.shape[1]), np.float32)
+    whole[~aside] = encoded
+    whole[aside] = encoder.encode(_decoded(column.filter(pa.array(aside))))
+    return encoder, whole
 
 
 class _Growing:

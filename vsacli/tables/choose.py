@@ -52,6 +52,10 @@ class LeftOut(Exception):
         self.fallback = fallback
 
 
+class AnId(LeftOut):
+    """A column that tells rows apart and says nothing about them."""
+
+
 def fit_column(name: str, column: pa.Array, *, decimal: str, seed: int) -> Fitted:
     """Decide what a column is, fit its encoder and encode it.
 
@@ -72,7 +76,7 @@ def fit_column(name: str, column: pa.Array, *, decimal: str, seed: int) -> Fitte
     Raises
     ------
     LeftOut
-        If the column is an id, constant, empty, or holds no cell values.
+        If the column is an id (then `AnId`), constant, empty, or holds no cell values.
     """
     kind = column.type
     if pa.types.is_null(kind) or column.null_count == len(column):
@@ -159,7 +163,7 @@ def _fit_numbers(name: str, x: np.ndarray, style: NumberStyle, source: pa.Array 
     if reason is None and source is not None:
         reason = columnkinds.id_reason_of_long_numbers(x, source)
     if reason:
-        raise LeftOut(reason, fitted)
+        raise AnId(reason, fitted)
     return fitted
 
 
@@ -221,7 +225,7 @@ def _fit_categories(name: str, cells: Distinct, decimal: str, seed: int) -> Fitt
             return fitted
     reason = columnkinds.id_reason_of_text(name, united, cells.values.slice(0, 2).to_pylist())
     if reason:
-        raise LeftOut(reason)
+        raise AnId(reason)
     encoder = CategoryEncoder.fit(united)
     if encoder is not None:
         return encoder, encoder.of_cells(united)
