@@ -127,16 +127,17 @@ def suite_name(args: argparse.Namespace) -> str:
 
 
 def recipe(name: str, value: str, seed: int, args: argparse.Namespace) -> list[str]:
-    """The options of `vsa meta-train`; of an option given twice the last one counts."""
+    """The options of `vsa meta-train`; of a field of the network given twice the last one counts."""
+    read = value if name == "unlabeled" else None
     network = [word for k, v in NETWORK.items() for word in ("--model", f"{k}={v}")]
     ends = ["--max-time", f"{args.seconds}s", "--seed", str(seed), "--workers", "0"]
     if args.suite == CIRCLE_SPIRAL:
         source = ["--synthetic", CIRCLE_SPIRAL, "--model", "standardize=false", "--precision", "float32"]
-        drawn = ["--episodes", "plain", "--shots", "1-5", "--unlabeled", "20", "--batch", "16"]
+        drawn = ["--episodes", "plain", "--shots", "1-5", "--unlabeled", read or "20", "--batch", "16"]
         ends += ["--validate-every", f"{max(5, args.seconds // 4)}s"]
     else:
         source = ["--data", args.suite]
-        drawn = ["--episodes", "varied", "--shots", "1-5", "--unlabeled", "5-20", "--attributes", "3-20"]
+        drawn = ["--episodes", "varied", "--shots", "1-5", "--unlabeled", read or "5-20", "--attributes", "3-20"]
         drawn += ["--cells", "8000"]
         ends += ["--validate-every", f"{args.seconds}s"]  # on a corpus they take their time
     return [*source, *network, *drawn, *ends, *varied(name, value)]
@@ -149,7 +150,7 @@ def varied(name: str, value: str) -> list[str]:
     if name == "tables":
         return ["--tables", value]
     if name == "unlabeled":
-        return ["--unlabeled", value, "--tables", str(TASKS_OF_FIGURE_7)]
+        return ["--tables", str(TASKS_OF_FIGURE_7)]
     if name == "heads":
         together = NETWORK["heads"] * NETWORK["head_width"]
         return ["--model", f"heads={value}", "--model", f"head_width={together // int(value)}"]
@@ -187,7 +188,7 @@ def one_label_among_many(run: Path) -> list[tuple[int, float, float]]:
             checkpoint, table.x[rows], known, table.y[first], table.n_classes, device="cpu", config=together
         )
         assert answer.proba is not None
-        right.append(float((answer.proba.argmax(1) == table.y[rows])[~known].mean()))
+        right.append(float((answer.proba.argmax(1) == table.y[others]).mean()))
     return [(1, float(np.mean(right)), float(np.std(right, ddof=1) / np.sqrt(len(right))))]
 
 
