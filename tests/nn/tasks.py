@@ -17,10 +17,14 @@ from vsacli.tasks.episode import Episode, collate
 CLASS_CONFIGS = {
     "default": preset("default", layers=2, width=16, heads=2, head_width=8, ff_width=24, channels=3),
     "paper": preset("paper"),
+    "kernel_ridge": preset(
+        "default", layers=2, width=16, heads=2, head_width=8, ff_width=24, channels=3, kernel_ridge=True
+    ),
     "label_propagation": preset("small", layers=1, head="label_propagation"),
 }
 REGRESSION_CONFIGS = {
     "default": preset("default", "regression", layers=2, width=16, heads=2, head_width=8, ff_width=24, channels=3),
+    "kernel_ridge": preset("small", "regression", layers=1, kernel_ridge=True),
     "paper": preset("paper", "regression"),
 }
 CONFIGS = {**CLASS_CONFIGS, **{f"regression-{k}": v for k, v in REGRESSION_CONFIGS.items()}}

@@ -87,6 +87,22 @@ def test_a_deeper_network_starts_with_the_answers_of_the_shallower(
     assert learning == set(range(2 * layers))  # the added blocks, too
 
 
+@pytest.mark.parametrize("config", [CONFIGS["default"], CONFIGS["regression-default"]], ids=lambda c: c.kind)
+def test_kernel_ridge_answers_change_nothing_before_training(tmp_path: Path, config: VSAConfig) -> None:
+    plain = model_of(config)
+    save_checkpoint(tmp_path / "plain", plain, {}, "card")
+    reading = VSAModel(replace(config, layers=3, kernel_ridge=True))
+    start_from(reading, str(tmp_path / "plain"))
+    collated = collate([episode(np.random.default_rng(0), config.kind)])
+    batch = replace(collated, tasks=collated.tasks.double())
+    reading = reading.double()
+    torch.testing.assert_close(answers(reading, batch.tasks), answers(plain.float().double(), batch.tasks))
+    episode_loss(reading(batch.tasks), batch, 0.5).backward()
+    assert reading.follow is not None
+    assert reading.follow.weight.grad is not None
+    assert bool(reading.follow.weight.grad.any())
+
+
 def test_fewer_layers_are_refused(tmp_path: Path) -> None:
     save_checkpoint(tmp_path / "deep", model_of(CONFIGS["default"]), {}, "card")
     model = VSAModel(replace(CONFIGS["default"], layers=1))

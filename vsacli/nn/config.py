@@ -96,6 +96,7 @@ class VSAConfig(NetworkConfig):
     standardize: bool = True  # z-scores and ranks of each attribute over the rows of the task
     head: Literal["prototype", "label_propagation", "gp"] = "prototype"
     readout: bool = True  # add what an unlabeled row's own label slots say to what the head says
+    kernel_ridge: bool = False  # read the answers of kernel ridge regression, and follow them as far as they serve
 
     def __post_init__(self) -> None:
         heads = {"classification": ("prototype", "label_propagation"), "regression": ("gp",)}

@@ -83,15 +83,17 @@ def observed_values(batch: TaskBatch) -> tuple[Tensor, Tensor]:
     return torch.where(seen, batch.x, torch.zeros_like(batch.x)), seen
 
 
-def standardized(x: Tensor, seen: Tensor) -> Tensor:
+def standardized(x: Tensor, seen: Tensor, limit: float | None = SOFT_LIMIT) -> Tensor:
     r"""Z-scores over the observed rows of each attribute, softly limited.
 
-    .. math:: z = (x - \bar x) / s, \qquad z \mapsto z / \sqrt{1 + (z/5)^2}
+    .. math:: z = (x - \bar x) / s, \qquad z \mapsto z / \sqrt{1 + (z/l)^2}
 
     Parameters
     ----------
     x, seen : Tensor, shape (B, N, M)
         Values (0 where not seen) and where they count.
+    limit : float, optional
+        l; None: none.
 
     Returns
     -------
@@ -103,7 +105,7 @@ def standardized(x: Tensor, seen: Tensor) -> Tensor:
     centred = torch.where(seen, x - mean, torch.zeros_like(x))
     spread = (centred.square().sum(1, keepdim=True) / count).sqrt()
     z = centred / spread.clamp(min=1e-6)
-    return z / (1 + (z / SOFT_LIMIT).square()).sqrt()
+    return z if limit is None else z / (1 + (z / limit).square()).sqrt()
 
 
 def centred_ranks(x: Tensor, seen: Tensor) -> Tensor:

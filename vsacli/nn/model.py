@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from vsacli.nn.answers import (
     ClassOutput,
@@ -24,6 +25,7 @@ from vsacli.nn.block import Block, feed_forward
 from vsacli.nn.config import VSAConfig
 from vsacli.nn.heads import GPHead, LabelPropagationHead, PrototypeHead
 from vsacli.nn.inputs import input_tensor, input_width
+from vsacli.nn.kernel_ridge import MODELS, kernel_ridge_answers
 from vsacli.nn.network import Network
 
 
@@ -33,7 +35,7 @@ class VSAModel(Network[VSAConfig]):
     def __init__(self, config: VSAConfig) -> None:
         super().__init__(config)
         prenorm = config.residual == "prenorm"
-        d3 = input_width(config)
+        d3 = input_width(config) + (MODELS if config.kernel_ridge else 0)
         if prenorm:
             # Identity residuals need the full width from the first block on.
             self.embed_in = feed_forward(d3, config.width, config.width, 2, nn.GELU)
@@ -62,6 +64,11 @@ class VSAModel(Network[VSAConfig]):
             self.readout = nn.Linear(d3, 1 if config.kind == "classification" else 2)
             nn.init.zeros_(self.readout.weight)
             nn.init.zeros_(self.readout.bias)
+        self.follow: nn.Linear | None = None
+        if config.kernel_ridge:
+            self.follow = nn.Linear(d3, MODELS)
+            nn.init.zeros_(self.follow.weight)
+            nn.init.zeros_(self.follow.bias)
 
     def forward(self, batch: TaskBatch) -> ClassOutput | RegressionOutput:
         """Answers for the unlabeled rows of each task."""
@@ -71,28 +78,47 @@ class VSAModel(Network[VSAConfig]):
 
     def classify(self, batch: TaskBatch) -> ClassOutput:
         """Class probabilities (section 3.4): head on embeddings, plus readout, masked last."""
-        z = self.hidden(batch)
+        closed = self._closed_form(batch)
+        z = self._hidden(batch, closed)
         logits = class_logits(self.head, batch, self._embeddings(batch, z))
+        slots = z[:, batch.n_labeled :, batch.x.shape[2] :]  # (B, U, C, H)
         if self.readout is not None:
-            slots = z[:, batch.n_labeled :, batch.x.shape[2] :]  # (B, U, C, H)
             logits = logits + self.readout(slots).squeeze(-1).to(logits.dtype)
+        if self.follow is not None and closed is not None:
+            share = self.follow(slots).to(logits.dtype)  # (B, U, C, 3)
+            logits = logits + (share * closed[:, batch.n_labeled :]).sum(-1)
         return class_output(logits, batch)
 
     def regress(self, batch: TaskBatch) -> RegressionOutput:
         """Mean and variance (section 3.6), computed on targets scaled by the labeled rows."""
         batch, scale = scale_targets(batch, self.config.standardize)
-        z = self.hidden(batch)
+        closed = self._closed_form(batch)
+        z = self._hidden(batch, closed)
         mean, var = gp_moments(self.head, batch, self._embeddings(batch, z))
+        slots = z[:, batch.n_labeled :, batch.x.shape[2] :]  # (B, U, T, H)
         if self.readout is not None:
-            slots = z[:, batch.n_labeled :, batch.x.shape[2] :]  # (B, U, T, H)
             shift, log_ratio = self.readout(slots).to(mean.dtype).unbind(-1)
             mean = mean + shift
             var = var * log_ratio.clamp(-8, 8).exp()
+        if self.follow is not None and closed is not None:
+            share = self.follow(slots).to(mean.dtype)  # (B, U, T, 3)
+            mean = mean + (share * (closed[:, batch.n_labeled :] - mean.unsqueeze(-1))).sum(-1)
         return scale.undo(mean, var)
 
     def hidden(self, batch: TaskBatch) -> Tensor:
         """The representation after the last block, (B, N, M + C, H)."""
-        z = self.embed_in(input_tensor(batch, self.config))
+        return self._hidden(batch, self._closed_form(batch))
+
+    def _closed_form(self, batch: TaskBatch) -> Tensor | None:
+        """Answers of kernel ridge regression (B, N, C, 3), where the network reads them."""
+        return kernel_ridge_answers(batch) if self.config.kernel_ridge else None
+
+    def _hidden(self, batch: TaskBatch, closed: Tensor | None) -> Tensor:
+        z = input_tensor(batch, self.config)
+        if closed is not None:
+            # They stand in the label slots; attributes have none.
+            z = torch.cat([z, F.pad(closed.to(z.dtype), (0, 0, batch.x.shape[2], 0))], -1)
+        z = self.embed_in(z)
         slots = torch.cat([batch.attr_mask, batch.class_mask], 1)  # (B, S)
         for block in self.blocks:
             z = block(z, batch.row_mask, slots)

@@ -7,17 +7,21 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from vsacli.checkpoints import load_checkpoint
 from vsacli.errors import UsageError
 from vsacli.nn.network import Network
+
+INPUT = "embed_in.0.weight"  # what reads the input tensor of a pre-norm VSA network
 
 
 def start_from(model: Network[Any], ref: str) -> None:
     """Give a model the weights of a checkpoint, in place.
 
     A checkpoint for the other kind of tasks serves, too: what embeds a table is alike, and the head
-    and the readout keep their fresh weights. One with fewer layers serves a pre-norm network (:func:`grown`).
+    and the readout keep their fresh weights. A pre-norm network may have more layers (:func:`grown`) or
+    read kernel ridge answers besides: it starts with the answers of the checkpoint all the same.
 
     Parameters
     ----------
@@ -40,16 +44,24 @@ def start_from(model: Network[Any], ref: str) -> None:
     same_kind = other.config.kind == model.config.kind
     if not same_kind:  # what follows from the kind
         theirs |= {k: ours[k] for k in ("kind", "head") if k in ours}
-    deeper = ours.get("residual") == "prenorm" and ours["layers"] > theirs["layers"]
-    layers = theirs["layers"] if deeper else None
+    layers, more = theirs.get("layers", 0), ours.get("layers", 0)
+    prenorm = ours.get("residual") == theirs.get("residual") == "prenorm"
+    deeper = prenorm and more > layers
+    wider = prenorm and ours["kernel_ridge"] > theirs["kernel_ridge"]
     if deeper:
-        theirs |= {"layers": ours["layers"]}
+        theirs |= {"layers": more}
+    if wider:
+        theirs |= {"kernel_ridge": True}
     if theirs != ours:
         differing = ", ".join(f"{k}={theirs[k]}" for k in ours if ours[k] != theirs[k])
         raise UsageError(f"--init {ref}: its network differs ({differing}); set the same with --model")
     weights = other.state_dict()
-    if layers is not None:
-        weights = grown(weights, layers, ours["layers"])
+    if deeper:
+        weights = grown(weights, layers, more)
+    if wider:
+        fresh = model.state_dict()
+        added = fresh[INPUT].shape[1] - weights[INPUT].shape[1]
+        weights = {**fresh, **weights, INPUT: F.pad(weights[INPUT], (0, added))}
     if not same_kind:
         weights = {k: v for k, v in weights.items() if not k.startswith(("head.", "readout."))}
     model.load_state_dict(weights, strict=same_kind)

@@ -1,0 +1,130 @@
+"""Kernel ridge answers against scikit-learn, refitted without each labeled row in turn."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import Ridge
+from sklearn.preprocessing import KernelCenterer
+
+from tests.nn.tasks import batch_of, episode
+from vsacli.nn import kernel_ridge
+from vsacli.nn.batch import TaskBatch
+from vsacli.nn.inputs import SOFT_LIMIT
+from vsacli.nn.kernel_ridge import BEYOND, kernel_ridge_answers
+from vsacli.tasks.episode import Episode
+
+LABELED, UNLABELED, ATTRIBUTES = 9, 6, 3
+
+
+@pytest.fixture
+def one_of_each(monkeypatch: pytest.MonkeyPatch) -> tuple[float, float]:
+    """One ridge, one length: nothing is averaged, nothing limited."""
+    monkeypatch.setattr(kernel_ridge, "RIDGES", (0.05,))
+    monkeypatch.setattr(kernel_ridge, "LENGTHS", (0.7,))
+    monkeypatch.setattr(kernel_ridge, "BEYOND", 1e9)
+    return 0.05, 0.7
+
+
+def numbers(seed: int = 0, missing: float = 0.0) -> Episode:
+    rng = np.random.default_rng(seed)
+    return episode(rng, "regression", LABELED, UNLABELED, ATTRIBUTES, missing=missing)
+
+
+def z_scores(e: Episode) -> np.ndarray:
+    x = e.x.astype(np.float64)
+    return (x - x.mean(0)) / x.std(0)
+
+
+def kernels(e: Episode, length: float) -> list[np.ndarray]:
+    """Linear, RBF and Laplace, between all rows."""
+    z = z_scores(e)
+    soft = z / np.sqrt(1 + (z / SOFT_LIMIT) ** 2)
+    apart = soft[:, None] - soft[None]
+    return [
+        z @ z.T / ATTRIBUTES,
+        np.exp(-(apart**2).sum(-1) / (2 * length * ATTRIBUTES)),
+        np.exp(-np.abs(apart).sum(-1) / (length * ATTRIBUTES)),
+    ]
+
+
+def fitted(kernel: np.ndarray, y: np.ndarray, rows: np.ndarray, asked: np.ndarray, ridge: float) -> np.ndarray:
+    """Answers of scikit-learn's kernel ridge regression with an intercept."""
+    centre = KernelCenterer().fit(kernel[np.ix_(rows, rows)])
+    model = KernelRidge(alpha=ridge, kernel="precomputed")
+    model.fit(centre.transform(kernel[np.ix_(rows, rows)]), y[rows] - y[rows].mean())
+    return model.predict(centre.transform(kernel[np.ix_(asked, rows)])) + y[rows].mean()
+
+
+@pytest.mark.parametrize("which", range(3), ids=["linear", "rbf", "laplace"])
+def test_unlabeled_rows_are_answered_as_by_scikit_learn(one_of_each: tuple[float, float], which: int) -> None:
+    e = numbers()
+    y, rows = e.y[:LABELED].astype(np.float64), np.arange(LABELED)
+    asked = np.arange(LABELED, LABELED + UNLABELED)
+    got = kernel_ridge_answers(batch_of(e))[0, LABELED:, 0, which].numpy() + y.mean()
+    expected = fitted(kernels(e, one_of_each[1])[which], y, rows, asked, one_of_each[0])
+    np.testing.assert_allclose(got, expected, rtol=1e-8)
+
+
+@pytest.mark.parametrize("which", range(3), ids=["linear", "rbf", "laplace"])
+def test_labeled_rows_are_answered_by_a_fit_without_them(one_of_each: tuple[float, float], which: int) -> None:
+    e = numbers(1)
+    y = e.y[:LABELED].astype(np.float64)
+    kernel = kernels(e, one_of_each[1])[which]
+    expected = [
+        fitted(kernel, y, np.delete(np.arange(LABELED), i), np.array([i]), one_of_each[0])[0] for i in range(LABELED)
+    ]
+    got = kernel_ridge_answers(batch_of(e))[0, :LABELED, 0, which].numpy() + y.mean()
+    np.testing.assert_allclose(got, expected, rtol=1e-6)
+
+
+def test_the_linear_model_is_ridge_regression(one_of_each: tuple[float, float]) -> None:
+    e = numbers(2)
+    z, y = z_scores(e), e.y[:LABELED].astype(np.float64)
+    expected = Ridge(alpha=one_of_each[0] * ATTRIBUTES).fit(z[:LABELED], y).predict(z[LABELED:])
+    got = kernel_ridge_answers(batch_of(e))[0, LABELED:, 0, 0].numpy() + y.mean()
+    np.testing.assert_allclose(got, expected, rtol=1e-8)
+
+
+def test_of_several_ridges_the_one_that_serves_is_followed() -> None:
+    e = numbers(3)
+    exact = (z_scores(e) @ np.array([1.0, -0.5, 0.2])).astype(np.float32)
+    answers = kernel_ridge_answers(batch_of(replace(e, y=exact)))[0, :, 0, 0].numpy()
+    assert np.abs(answers + exact[:LABELED].mean() - exact).max() < 0.05 * exact.std()
+    noise = numbers(4)
+    answers = kernel_ridge_answers(batch_of(noise))[0, LABELED:, 0].numpy()
+    assert answers.std(0).max() < 0.7 * noise.y.std()  # where there is nothing to learn they keep to the mean
+
+
+def test_attributes_that_say_nothing_leave_the_mean_of_the_other_labels() -> None:
+    e = numbers(5)
+    y = e.y[:LABELED]
+    without = (y.sum() - y) / (LABELED - 1) - y.mean()
+    for x in (np.ones_like(e.x), np.full_like(e.x, np.nan)):
+        answers = kernel_ridge_answers(batch_of(replace(e, x=x)))[0, :, 0].numpy()
+        np.testing.assert_allclose(answers[:LABELED], np.repeat(without[:, None], 3, 1), atol=1e-5)
+        np.testing.assert_allclose(answers[LABELED:], 0, atol=1e-5)
+
+
+def test_no_answer_is_far_beyond_the_labels() -> None:
+    e = numbers(6)
+    e.x[-1] = 1e30
+    y = np.arange(LABELED + UNLABELED, dtype=np.float32)
+    answers = kernel_ridge_answers(batch_of(replace(e, x=e.x + y[:, None], y=y)))
+    labeled = y[:LABELED] - y[:LABELED].mean()
+    assert answers.isfinite().all()
+    assert answers.max() <= labeled.max() + BEYOND * np.ptp(labeled)
+    assert answers.min() >= labeled.min() - BEYOND * np.ptp(labeled)
+
+
+def test_classes_are_one_hot_targets() -> None:
+    e = episode(np.random.default_rng(0), "classification", 6, 5, 4, 3)
+    batch = batch_of(e)
+    as_numbers: TaskBatch = replace(batch, y=batch.one_hot())
+    torch.testing.assert_close(kernel_ridge_answers(batch), kernel_ridge_answers(as_numbers))
+    # Centred targets sum to 0 over the classes, and so do answers where none is limited.
+    assert kernel_ridge_answers(batch)[..., 2].sum(2).abs().max() < 1e-6
