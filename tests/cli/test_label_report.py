@@ -86,6 +86,53 @@ def test_given_back_rows_do_not_make_attributes_of_ids(vsa, two_groups, write, t
     assert [row["label"] for row in rows_of(again.stdout)] == two_groups.truth
 
 
+@pytest.mark.parametrize(
+    ("delimiter", "encoding", "options"),
+    [
+        (";", "utf-8", []),
+        ("\t", "utf-16", []),
+        (";", "cp1252", ["--delimiter", ";", "--encoding", "cp1252"]),
+        ("^", "utf-16-be", ["--delimiter", "^", "--encoding", "utf-16-be"]),
+    ],
+)
+def test_given_back_as_the_file_is_written(
+    vsa, two_groups, write, tmp_path: Path, delimiter: str, encoding: str, options: list[str]
+):
+    """`--suggest-to next.csv`, the labels filled in by an editor that keeps the format, `--labeled next.csv`."""
+    text = two_groups.csv({"a": "größer", "b": "kleiner"}).decode().replace(",", delimiter)
+    text = text if delimiter == "^" else text.replace(".", ",")
+    path = write("in.csv", text.replace("x", "Länge", 1).encode(encoding))
+    suggested = tmp_path / "next.csv"
+    common = ["label", path, "-t", "label", *options, "-o", tmp_path / "out.csv"]
+    assert vsa(*common, "--suggest", "4", "--suggest-to", suggested).code == 0
+    lines = suggested.read_bytes().decode(encoding).splitlines()
+    assert lines[0] == delimiter.join(["row", "label_guess", "label_confidence", "Länge", "y", "label"])
+    filled = [line + line.split(delimiter)[1] for line in lines[1:]]
+    suggested.write_bytes("\n".join([lines[0], *filled]).encode(encoding))
+    again = vsa(*common, "--labeled", suggested)
+    assert again.code == 0
+    assert "4 labeled rows come from" in again.stderr
+    assert "columns: 2 used: Länge, y\n" in again.stderr
+    given = sum(two_groups.given)
+    assert f"labels: {given + 4} given, 2 classes" in again.stderr
+    told = [line.rpartition(delimiter)[2] for line in (tmp_path / "out.csv").read_bytes().decode(encoding).splitlines()]
+    assert told[1:] == ["größer" if label == "a" else "kleiner" for label in two_groups.truth]
+
+
+def test_given_back_as_a_spreadsheet_saves_it(vsa, two_groups, write):
+    """The options say how FILE is written; a file that they do not fit is read as it is."""
+    text = two_groups.csv().decode()
+    path = write("in.csv", text.replace("x,", "Länge,", 1).replace(",", ";").encode("cp1252"))
+    labeled = write("next.csv", "Länge,y,label\n1.1,19.5,a\n8.8,2.5,b\n".encode("utf-8-sig"))
+    options = ["label", path, "-t", "label", "--delimiter", ";", "--encoding", "cp1252", "--labeled"]
+    result = vsa(*options, labeled)
+    assert result.code == 0
+    assert "2 labeled rows come from" in result.stderr
+    assert "columns: 2 used: Länge, y\n" in result.stderr
+    other = write("other.csv", b"x,y\n1,2\n")
+    assert "other.csv has no column 'label'; its only one is" in vsa(*options, other).error
+
+
 def test_names_that_the_table_has_already(vsa, write, tmp_path: Path):
     lines = ["row,t_guess,t", *(f"{i * i % 7},{i % 3},{'ab'[i % 2] if i < 6 else ''}" for i in range(20))]
     path = write("in.csv", "\n".join(lines).encode())

@@ -461,7 +461,7 @@ def own_columns(n: int = 20) -> list[tuple[str, pa.Array]]:
         ("nr", text(*(str(i) for i in range(1, n + 1)))),
         ("name", text(*(f"k{i:03}" for i in rng.permutation(n)))),
         ("x", text(*(f"{v:.3f}" for v in rng.normal(size=n)))),
-        ("shade", text(*("red green blue".split()[i % 3] for i in range(n - 1)), "violet")),
+        ("shade", text(*(["red", "green", "blue"][i % 3] for i in range(n - 1)), "violet")),
         ("fixed", text(*["same"] * n)),
         ("said", text(*sentences(n))),
         ("when", text(*(f"2024-0{1 + i % 9}-05" for i in range(n)))),

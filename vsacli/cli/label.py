@@ -36,7 +36,7 @@ from vsacli.cli.parts import (
     choose_engine,
     refuse_options_of_folders,
 )
-from vsacli.errors import UsageError
+from vsacli.errors import DataError, UsageError, VsaError
 
 if TYPE_CHECKING:
     from vsacli.tables.table import Table
@@ -153,14 +153,14 @@ def label(
             from vsacli.parts.run import label_folder
 
             how = choose_engine(engine, workers, ray_address)
-            source = read_table(labeled, delimiter=delimiter, encoding=encoding) if labeled is not None else None
+            source = _read_labeled(labeled, target, delimiter, encoding) if labeled is not None else None
             account = label_folder(
                 file, output, options, labeled=source, labeled_path=labeled, engine=how, progress=progress
             )
         else:
             table = read_table(file, delimiter=delimiter, encoding=encoding, header_line=header_line)
             _check_format(table, output)
-            source = read_table(labeled, delimiter=delimiter, encoding=encoding) if labeled is not None else None
+            source = _read_labeled(labeled, target, delimiter, encoding) if labeled is not None else None
             observe = partial(look.observe, progress=progress) if look.wanted else None
             labels = label_table(table, options, labeled=source, progress=progress, observe=observe)
             account = labels.report
@@ -179,6 +179,26 @@ def label(
             sink.write(record)
     if not quiet:
         show_facts("vsa", facts_of(account))
+
+
+def _read_labeled(path: str, target: str, delimiter: str | None, encoding: str | None) -> Table:
+    """The table of --labeled, read as FILE is; or as detected, where a spreadsheet has saved it otherwise."""
+    from vsacli.tables.table import read_table
+
+    try:
+        table = read_table(path, delimiter=delimiter, encoding=encoding)
+        table.find(target)
+        return table
+    except (DataError, UsageError):
+        if path == "-" or (delimiter is None and encoding is None):
+            raise
+        try:
+            table = read_table(path)
+            table.find(target)
+            return table
+        except VsaError:
+            pass
+        raise
 
 
 def _check_json(json: str | None, output: str | None, inputs: list[str]) -> None:

@@ -14,10 +14,12 @@ from vsacli.cellvalues import quoted
 from vsacli.errors import DataError, UsageError
 from vsacli.tables import cells, dialect, ondisk
 from vsacli.tables.encoding import Encoding, line_of, to_utf8
+from vsacli.tables.preamble import sep_line
 from vsacli.tables.scanner import QUOTE, Bytes, Positions
 from vsacli.tables.spans import Block
 from vsacli.tables.splice import splice
 from vsacli.tables.table import ExtraColumn, find_column
+from vsacli.tables.textformat import TextFormat
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -62,6 +64,7 @@ class TextTable:
         self._data: Bytes | ondisk.FileBytes = np.frombuffer(text, dtype=np.uint8)
         layout = dialect.detect(self._data, start, name, delimiter, header_line)
         self._dialect, self._index, self._added = layout.dialect, layout.index, layout.extra_delimiter
+        self._sep_line = sep_line(self._data, start)[0] is not None
         self.name = name
         self.notes: list[str] = layout.notes
         self.columns: list[str] = [
@@ -80,6 +83,12 @@ class TextTable:
         if mark is None or mark == ord(",") or not dialect.contains(self._data[:], ord(",")):
             return "."
         return dialect.decimal_mark((self.column(j) for j in range(len(self.columns))), mark)
+
+    @property
+    def format(self) -> TextFormat:
+        """How this file is written, for rows that shall be read as it is."""
+        delimiter = "," if self._added is None else chr(self._added)
+        return TextFormat(delimiter, self._encoding, self.decimal, self._sep_line)
 
     def find(self, name: str) -> int:
         """Return the number of the column called `name`; UsageError if there is none, or several."""
