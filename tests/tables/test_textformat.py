@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+from typing import Any
 
 import pytest
 
@@ -32,7 +33,7 @@ TEXT = "Größe;note;t\n1,5;a,b;\n2,25;c;\n"
         ("Größe\n1\n2\n".encode(), {}),
     ],
 )
-def test_what_is_written_is_read_alike(data: bytes, options: dict[str, str]):
+def test_what_is_written_is_read_alike(data: bytes, options: dict[str, Any]):
     table = TextTable(data, name="in.csv", **options)
     again = TextTable(table.format.text(ROWS, "in.csv"), name="next.csv", **options)
     assert again.columns == ROWS[0]

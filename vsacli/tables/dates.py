@@ -57,8 +57,7 @@ class DateEncoder:
     @classmethod
     def fit_text(cls, cells: Distinct, decimal: str, seed: int) -> tuple[DateEncoder, np.ndarray] | None:
         """Fit on distinct cells; None if they are not dates."""
-        looks = pc.match_substring_regex(cells.values, _LOOKS_LIKE_DATE).to_numpy(zero_copy_only=False)
-        if cells.counts[looks].sum() < DATE_SHARE * cells.n_observed:
+        if cells.counts[looks_like_date(cells.values)].sum() < DATE_SHARE * cells.n_observed:
             return None
         formats, moments = _read_dates(cells, decimal, seed)
         if cells.counts[moments.notna().to_numpy()].sum() < DATE_SHARE * cells.n_observed:
@@ -131,6 +130,11 @@ class ClockEncoder:
             return np.full((len(column), 1), np.nan, dtype=np.float32)
         cells = distinct_cells(column)
         return cells.take(self._scale.apply(clock_seconds(cells.values))[:, None])
+
+
+def looks_like_date(values: pa.Array) -> np.ndarray:
+    """Mark the texts that begin as dates do, bool (k,); a few of them may be none."""
+    return pc.match_substring_regex(values, _LOOKS_LIKE_DATE).to_numpy(zero_copy_only=False)
 
 
 def clock_seconds(values: pa.Array) -> np.ndarray:

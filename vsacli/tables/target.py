@@ -17,6 +17,7 @@ import numpy as np
 
 from vsacli.cellvalues import VARIABLE, values_shown
 from vsacli.errors import DataError
+from vsacli.tables.differentlabels import note_on_different
 from vsacli.tables.missing import missing_labels, normalize
 from vsacli.tables.spelling import NumberStyle, is_infinite, read_numbers
 from vsacli.tables.taskrule import judge, spelled_like_codes
@@ -182,7 +183,11 @@ def read_target(
         target.codes = new[found.label]
         target._spellings = found.spellings.take(pa.array(given))
         target.classes = [found.names[i] for i in given]
-        notes += _near_spellings([found.keys[i] for i in given])
+        keys = [found.keys[i] for i in given]
+        alike = _near_spellings(keys)
+        notes += alike
+        if task == "auto" and not (alike or categorical) and (numeric.codes or np.isnan(numeric.values).any()):
+            notes += filter(None, [note_on_different(keys, counts, cells.type)])
         return target
 
     target.kind = "regression"
