@@ -45,7 +45,7 @@ def measure(config: TrainConfig, data: list[EpisodeBatch], device: torch.device,
     def update(batch: EpisodeBatch) -> None:
         with torch.autocast(device.type, torch.bfloat16, enabled=amp):
             output = forward(batch.tasks)
-        episode_loss(output, batch, config.mse_weight, config.degrees).backward()
+        episode_loss(output, batch, config.mse_weight).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         for o in optimizers:
             o.step()

@@ -34,7 +34,6 @@ class TrainConfig:
     clip: float = 1.0  # largest gradient norm; 0: no limit
     average: float = 0.998  # decay of the averaged weights that are validated and saved; 0: none
     mse_weight: float = 0.5  # regression: squared error beside the likelihood
-    degrees: float | None = 5.0  # regression: degrees of freedom of the Student t likelihood; None: Gaussian
     precision: Precision = "bfloat16"
     compile: bool = False
     workers: int = 1  # processes that prepare batches; 0: in the loop
@@ -56,10 +55,6 @@ class TrainConfig:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise UsageError(f"{name} is {value}; it is at least 1")
-        if self.degrees is not None and not self.degrees > 2:
-            raise UsageError(
-                f"degrees is {self.degrees}; a Student t law has a variance above 2 degrees of freedom only"
-            )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -111,7 +106,6 @@ def paper_settings() -> dict[str, Any]:
         "clip": 0.0,
         "average": 0.0,
         "mse_weight": 0.0,
-        "degrees": None,
         "precision": "float32",
         "plain": True,
         "patience": 20,

@@ -258,14 +258,7 @@ class Trainer:
         """
         try:
             figures = (
-                validate(
-                    self.average,
-                    self.validation,
-                    self.device,
-                    self.update.precision,
-                    degrees=self.config.degrees,
-                    stop=self._stops,
-                )
+                validate(self.average, self.validation, self.device, self.update.precision, stop=self._stops)
                 if self.validation
                 else {}
             )

@@ -140,7 +140,7 @@ class Updater:
     def _loss(self, batch: EpisodeBatch) -> Tensor:
         with torch.autocast(self.device.type, self.precision or torch.bfloat16, enabled=self.precision is not None):
             output = self.forward(batch.tasks)
-        return episode_loss(output, batch, self.config.mse_weight, self.config.degrees)  # type: ignore[arg-type]
+        return episode_loss(output, batch, self.config.mse_weight)  # type: ignore[arg-type]
 
     def _limited(self, part: Part) -> list[Part]:
         return [part] if self.cells is None else part.at_most(max(1, self.cells // part.cells))

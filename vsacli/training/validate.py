@@ -15,7 +15,7 @@ from vsacli.nn.network import Network
 from vsacli.tasks.draw import draw_balanced, draw_rows
 from vsacli.tasks.episode import Episode, TaskKind, collate
 from vsacli.tasks.store import EncodedTable, TableStore
-from vsacli.training.loss import damped, negative_log_density
+from vsacli.training.loss import damped
 
 
 class Stopped(Exception):
@@ -82,12 +82,9 @@ def validate(
     device: torch.device,
     precision: torch.dtype | None,
     cells: int = 60_000,
-    degrees: float | None = None,
     stop: Callable[[], bool] | None = None,
 ) -> dict[str, float]:
     """Mean over families of accuracy (or squared error) and of the loss, by number of labels.
-
-    ``degrees`` is that of the likelihood of numbers (:func:`vsacli.training.loss.negative_log_density`).
 
     Returns
     -------
@@ -111,7 +108,7 @@ def validate(
             if stop is not None and stop():
                 model.train(was_training)
                 raise Stopped
-            for e, score, loss in zip(batch, *score_batch(model, batch, device, precision, degrees), strict=True):
+            for e, score, loss in zip(batch, *score_batch(model, batch, device, precision), strict=True):
                 by_family[e.family].append((score, loss))
         means = np.array([np.mean(v, 0) for v in by_family.values()])
         out[f"{metric}@{labels}"], out[f"loss@{labels}"] = (float(v) for v in means.mean(0))
@@ -140,11 +137,7 @@ def batches_by_size(episodes: Sequence[Episode], cells: int) -> list[list[Episod
 
 @torch.no_grad()
 def score_batch(
-    model: Network[Any],
-    episodes: list[Episode],
-    device: torch.device,
-    precision: torch.dtype | None,
-    degrees: float | None = None,
+    model: Network[Any], episodes: list[Episode], device: torch.device, precision: torch.dtype | None
 ) -> tuple[list[float], list[float]]:
     """Accuracy (or squared error) and mean negative log likelihood of each episode, damped for regression."""
     batch = collate(episodes).to(device)
@@ -156,7 +149,7 @@ def score_batch(
     else:
         mean, var = output.mean[..., 0].float(), output.var[..., 0].float().clamp(min=1e-6)
         score = (mean - batch.answer).square()
-        loss = negative_log_density(score, var, degrees)
+        loss = 0.5 * (score / var + var.log() + float(np.log(2 * np.pi)))
     count = batch.scored.sum(1).clamp(min=1)
     means = [torch.where(batch.scored, v, torch.zeros_like(v)).sum(1) / count for v in (score, loss)]
     if not isinstance(output, ClassOutput):
