@@ -135,25 +135,27 @@ def evaluate(
             raise UsageError(f"{path}: its folder does not exist; make it first")
     if suite is not None:
         from vsacli.cli.evalsuite import eval_suite
+        from vsacli.evaluation.results import sole_user
 
-        eval_suite(
-            suite,
-            target=target or "target",
-            methods=methods,
-            checkpoints=checkpoints_given(checkpoint),
-            shots=_numbers("--shots", shots),
-            unlabeled=0 if natural else unlabeled,
-            episodes=episodes,
-            split=split,
-            task=task,
-            metric=metric,
-            json=json,
-            plot=plot,
-            device=device.value,
-            jobs=jobs,
-            seed=seed,
-            quiet=quiet,
-        )
+        with sole_user(json):
+            eval_suite(
+                suite,
+                target=target or "target",
+                methods=methods,
+                checkpoints=checkpoints_given(checkpoint),
+                shots=_numbers("--shots", shots),
+                unlabeled=0 if natural else unlabeled,
+                episodes=episodes,
+                split=split,
+                task=task,
+                metric=metric,
+                json=json,
+                plot=plot,
+                device=device.value,
+                jobs=jobs,
+                seed=seed,
+                quiet=quiet,
+            )
         return
     assert table is not None
     assert target is not None

@@ -6,7 +6,7 @@ import os
 import shlex
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -28,28 +28,33 @@ if TYPE_CHECKING:
 def run(spec: RunSpec, output: Path, device: torch.device, resumed: bool, quiet: bool) -> None:
     """Train; raises `typer.Exit` with the code of the signal that ended the run."""
     from vsacli.training.distributed import join_group
-    from vsacli.training.run import check_folder_is_free
+    from vsacli.training.run import check_folder_is_free, sole_run
 
     group = join_group(device.type)
     quiet = quiet or not group.main
     try:
-        if group.main and not resumed:
-            check_folder_is_free(output)
-        trainer = _prepared(spec, output, device, resumed, quiet, group)
-        config = spec.config
-        metric = "accuracy" if spec.kind == "classification" else "mse"
-        view = TrainingView(
-            steps=config.steps, max_time=config.max_time, metric=metric, patience=config.patience, quiet=quiet
-        )
-        trainer.report = view
-        with _saved_on_signals(trainer, quiet) as received, view:
-            outcome = trainer.run()
-        if group.main:
-            _tell_end(trainer, outcome, output, quiet)
-        if received:
-            raise typer.Exit(128 + received[0])
+        with sole_run(output) if group.main else nullcontext():
+            if group.main and not resumed:
+                check_folder_is_free(output)
+            _train(spec, output, device, resumed, quiet, group)
     finally:
         group.leave()
+
+
+def _train(spec: RunSpec, output: Path, device: torch.device, resumed: bool, quiet: bool, group: Group) -> None:
+    trainer = _prepared(spec, output, device, resumed, quiet, group)
+    config = spec.config
+    metric = "accuracy" if spec.kind == "classification" else "mse"
+    view = TrainingView(
+        steps=config.steps, max_time=config.max_time, metric=metric, patience=config.patience, quiet=quiet
+    )
+    trainer.report = view
+    with _saved_on_signals(trainer, quiet) as received, view:
+        outcome = trainer.run()
+    if group.main:
+        _tell_end(trainer, outcome, output, quiet)
+    if received:
+        raise typer.Exit(128 + received[0])
 
 
 def _prepared(spec: RunSpec, output: Path, device: torch.device, resumed: bool, quiet: bool, group: Group) -> Trainer:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from vsacli.errors import DataError, InputError, OutputError, UsageError
 from vsacli.evaluation.episodes import EpisodePlan
 from vsacli.evaluation.run import MethodSpec, Record
+from vsacli.locks import locked
 from vsacli.wholefiles import replacing
 
 
@@ -81,6 +83,21 @@ class ResultsFile:
         with self.path.open("rb") as file:
             file.seek(-1, os.SEEK_END)
             return file.read(1) != b"\n"
+
+
+def sole_user(path: Path | None) -> AbstractContextManager[None]:
+    """The lock of a file of records that a run resumes and adds to; of none, where there is no such file.
+
+    Raises
+    ------
+    UsageError
+        When it is entered, if another run holds it.
+    """
+    if path is None or (path.exists() and not path.is_file()):
+        return nullcontext()
+    busy = f"{path}: another run is writing there ({{holder}}); wait for its end or stop it, or give another --json"
+    real = path.resolve()
+    return locked(real.with_name(f".{real.name}.lock"), busy)
 
 
 def _how(seed: int, unlabeled: int) -> str:

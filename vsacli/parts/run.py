@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from vsacli.errors import OutputError, VsaError
 from vsacli.labeling import LabelOptions, LabelReport, ProgressCallback
 from vsacli.parts.engines import Engine, here
 from vsacli.parts.folder import Part, check_folders, check_parts, find_parts
-from vsacli.parts.plan import make_plan
-from vsacli.parts.record import Record, fingerprint_of
+from vsacli.parts.plan import Plan, make_plan
+from vsacli.parts.record import Record, fingerprint_of, sole_run
 from vsacli.parts.work import PartReport
 
 if TYPE_CHECKING:
@@ -50,22 +51,41 @@ def label_folder(
 
     Raises
     ------
+    UsageError
+        Another run is writing to the output folder.
     VsaError
         Of one part: the message names it. Parts finished before it stay.
     """
     parts, others = find_parts(folder)
     check_folders(folder, output, parts, labeled_path)
     assert output is not None
-    columns, parts = check_parts(parts)
-    plan = make_plan(folder, columns, parts, options, labeled=labeled, progress=progress)
+    with ExitStack() as stack:
+        if there := os.path.isdir(output):
+            stack.enter_context(sole_run(output))  # before the plan, which takes its time
+        columns, parts = check_parts(parts)
+        plan = make_plan(folder, columns, parts, options, labeled=labeled, progress=progress)
+        report = plan.report
+        if others:
+            report.notes.append(
+                f"not copied, because they are no Parquet: {', '.join(others[:5])}{_more(len(others) - 5)}"
+            )
+        try:
+            os.makedirs(output, exist_ok=True)
+        except OSError as error:
+            raise OutputError(f"cannot write {output}: {error.strerror}") from None
+        if not there:
+            stack.enter_context(sole_run(output))
+        record = Record(output, fingerprint_of(plan, parts, labeled_path))
+        reports = _label_parts(plan, parts, output, record, engine, progress)
+    _add_up(report, parts, reports)
+    return report
+
+
+def _label_parts(
+    plan: Plan, parts: Sequence[Part], output: str, record: Record, engine: Engine, progress: ProgressCallback
+) -> dict[str, PartReport]:
+    """Label the parts that are not finished; the reports of all of them."""
     report = plan.report
-    if others:
-        report.notes.append(f"not copied, because they are no Parquet: {', '.join(others[:5])}{_more(len(others) - 5)}")
-    try:
-        os.makedirs(output, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"cannot write {output}: {error.strerror}") from None
-    record = Record(output, fingerprint_of(plan, parts, labeled_path))
     if record.finished:
         report.notes.append(
             f"an interrupted run goes on: {len(record.finished):,} of {len(parts):,} parts were finished and are kept"
@@ -97,8 +117,7 @@ def label_folder(
             if isinstance(finished, Generator):
                 finished.close()  # ends its workers, whatever failed here
         record.complete()
-    _add_up(report, parts, reports)
-    return report
+    return reports
 
 
 def _add_up(report: LabelReport, parts: Sequence[Part], reports: dict[str, PartReport]) -> None:

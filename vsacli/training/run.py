@@ -9,12 +9,14 @@ metrics.jsonl, curves.png                       figures
 from __future__ import annotations
 
 import json
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from vsacli import __version__
 from vsacli.errors import OutputError, TrainingError, UsageError
+from vsacli.locks import locked
 from vsacli.tasks.episode import Episode, TaskKind
 from vsacli.tasks.plain import PlainSampler
 from vsacli.tasks.prior_source import random_tasks
@@ -26,7 +28,7 @@ from vsacli.training.sources import Collection, SourceSpec
 from vsacli.training.validate import ValidationPlan, validation_episodes
 from vsacli.wholefiles import replacing
 
-RUN_FILE, SPLIT_FILE = "run.json", "split.json"
+RUN_FILE, SPLIT_FILE, LOCK_FILE = "run.json", "split.json", ".vsa-run.lock"
 VERSION = 1
 SYNTHETIC_VALIDATION = (6, 8)  # batches and tasks a batch, for each number of labels
 UNSEEN = 1_000_003  # added to the seed of validation tasks from the prior
@@ -82,6 +84,20 @@ class RunSpec:
             raise TrainingError(f"{folder}: no run to resume here; start one without --resume") from e
         except (OSError, ValueError, KeyError, TypeError) as e:
             raise TrainingError(f"{path}: damaged ({e}); start a new run in another folder") from e
+
+
+def sole_run(folder: Path) -> AbstractContextManager[None]:
+    """The lock of a run's folder, to be held by one process of a run.
+
+    Raises
+    ------
+    UsageError
+        When it is entered, if another run holds it.
+    """
+    with suppress(OSError):  # `check_folder_is_free` says what is wrong
+        folder.mkdir(parents=True, exist_ok=True)
+    busy = f"{folder}: another run is writing there ({{holder}}); wait for its end or stop it, or give another --output"
+    return locked(folder / LOCK_FILE, busy)
 
 
 def check_folder_is_free(folder: Path) -> None:
