@@ -9,6 +9,7 @@ import pytest
 
 from vsacli.baselines.base import pairwise_squared_distances
 from vsacli.baselines.gaussian_process import GaussianProcess
+from vsacli.baselines.kernel_ridge import KernelRidge
 from vsacli.baselines.label_spreading import LabelSpreading, spread
 from vsacli.baselines.linear import Ridge
 from vsacli.baselines.neighbors import NearestCentroid, NearestNeighbors
@@ -187,3 +188,44 @@ def test_lightgbm_can_split_a_handful_of_rows(shots: int) -> None:
     episode = Episode(x, 2 * shots, y, "classification", 2, np.ones(20, bool))
     probs = LightGBM().fit_predict(episode, RNG).probs
     assert (probs.argmax(axis=1) == episode.answer).all()
+
+
+def test_kernel_ridge_averages_refits_by_their_left_out_errors(line) -> None:
+    from sklearn.kernel_ridge import KernelRidge as Reference
+    from sklearn.preprocessing import KernelCenterer
+
+    episode = line(n_labeled=8)
+    labeled, unlabeled = (x / np.sqrt(1 + (x / 5) ** 2) for x in scaled(episode))
+    y = episode.y[:8].astype(np.float64)
+
+    def answer(rows: np.ndarray, at: np.ndarray, targets: np.ndarray, ridge: float, length: float) -> np.ndarray:
+        def kernel(a: np.ndarray) -> np.ndarray:
+            return np.exp(-np.abs(a[:, None] - rows[None]).mean(-1) / length)
+
+        centre = KernelCenterer().fit(kernel(rows))
+        model = Reference(alpha=ridge, kernel="precomputed")
+        model.fit(centre.transform(kernel(rows)), targets - targets.mean())
+        return model.predict(centre.transform(kernel(at))) + targets.mean()
+
+    given, log_share = [], []
+    for length in (0.5, 2.0):
+        for ridge in 1e-3 * 4.0 ** np.arange(9):
+            left_out = [
+                answer(np.delete(labeled, i, 0), labeled[i : i + 1], np.delete(y, i), ridge, length)[0] - y[i]
+                for i in range(8)
+            ]
+            given.append(answer(labeled, unlabeled, y, ridge, length))
+            log_share.append(-0.5 * 8 * np.log(np.mean(np.square(left_out))))
+    share = np.exp(np.array(log_share) - max(log_share))
+    expected = share @ np.array(given) / share.sum()
+    prediction = KernelRidge().fit_predict(episode, RNG)
+    np.testing.assert_allclose(prediction.mean, expected, rtol=1e-5)
+    assert (prediction.std == prediction.std[0]).all()
+
+
+def test_kernel_ridge_tells_classes_apart(blobs) -> None:
+    episode = blobs(shots=5, n_classes=3, n_unlabeled=60)
+    probs = KernelRidge().fit_predict(episode, RNG).probs
+    nearest = NearestCentroid().fit_predict(episode, RNG).probs
+    assert (probs.argmax(axis=1) == nearest.argmax(axis=1)).mean() > 0.9
+    np.testing.assert_allclose(probs.sum(axis=1), 1)

@@ -49,6 +49,7 @@ METHODS: dict[str, MethodInfo] = {
     "forest": MethodInfo("trees:RandomForest", BOTH, "random forest"),
     "lightgbm": MethodInfo("trees:LightGBM", BOTH, "gradient boosting", requires="lightgbm"),
     "gp": MethodInfo("gaussian_process:GaussianProcess", BOTH, "Gaussian process, RBF kernel"),
+    "kernel-ridge": MethodInfo("kernel_ridge:KernelRidge", BOTH, "kernel ridge regression, Laplace kernel"),
     "label-spreading": MethodInfo("label_spreading:LabelSpreading", ("classification",), "label spreading"),
     "self-training": MethodInfo("self_training:SelfTraining", ("classification",), "self-training, logistic"),
     "tabpfn": MethodInfo("foundation:TabPFN", BOTH, "TabPFN, where it is installed", requires="tabpfn", optional=True),

@@ -14,7 +14,8 @@ from vsacli.nn.batch import TaskBatch
 from vsacli.nn.heads.distance import squared_distances
 from vsacli.nn.inputs import observed_values, standardized
 
-MODELS = 3  # linear, RBF, Laplace
+LINEAR, RBF, LAPLACE = range(3)  # in the last mode of the answers
+MODELS = 3
 RIDGES = tuple(1e-3 * 4.0**i for i in range(9))  # in units of a kernel whose diagonal is about 1
 LENGTHS = (0.5, 2.0)  # of the RBF kernel (squared) and of the Laplace kernel
 FAR = 10.0  # largest z-score that the linear model sees
