@@ -34,6 +34,7 @@ check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
+	$(BIN)/pyright --pythonversion 3.14 vsacli
 
 # The wheel and the source archive, installed where nothing of this checkout is, and run there.
 dist-check: $(READY)
