@@ -41,7 +41,7 @@ def test_confidence_tells_which_to_keep(class_table) -> None:
     answer, method = answered(class_table, np.where(sure, 0.85, 0.55), sure | (np.arange(100) % 2 == 0))
     text = verdict(answer, method)
     assert text.startswith("In part: about 80%")
-    assert "--min-confidence 0.6: 60% of the rows, 100% of them right" in text
+    assert "--min-confidence 0.6: 60% of the rows, 100% of the hidden labels there came out right" in text
     found = threshold(answer, method)
     assert found is not None
     assert (found.confidence, found.share, found.accuracy) == (0.6, 0.6, 1.0)

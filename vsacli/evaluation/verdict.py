@@ -71,7 +71,7 @@ def _classes(answer: TableAnswer, method: MethodAnswers, n: int) -> str:
     if sure is not None:
         return (
             f"{start}; keep to the sure ones with --min-confidence {sure.confidence:g}: {_percent(sure.share)} of the "
-            f"rows, {_percent(sure.accuracy)} of them right."
+            f"rows, {_percent(sure.accuracy)} of the hidden labels there came out right."
         )
     return f"{start}; its confidence does not single out labels that are right {_percent(WANTED)} of the time."
 
