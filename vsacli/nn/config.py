@@ -133,6 +133,7 @@ class VSAConfig(NetworkConfig):
         return (
             f"{self.layers} layers of attention along {blocks}, width {self.width}, {self.heads} heads of"
             f" {self.head_width}, {self.residual} residuals, {self.head} head"
+            + (", reading kernel ridge answers" if self.kernel_ridge else "")
         )
 
 
