@@ -1,9 +1,9 @@
 """One setting of the network or of its training varied, all else equal: the paper's Figures 6(a, c, d) and 7, Table 2.
 
-    python benchmarks/sweep.py --vary tables=8,32,128,512 --suite CORPUS --seconds 90 --out runs/sweep
+    python benchmarks/sweep.py --vary tables=8,32,128,512 --suite CORPUS --seconds 90 --model layers=1 --out runs/sweep
     python benchmarks/sweep.py --vary layers=1,2,3 --suite CORPUS --seconds 90 --out runs/sweep
     python benchmarks/sweep.py --vary heads=1,2,4 --suite CORPUS --seconds 90 --out runs/sweep
-    python benchmarks/sweep.py --vary unlabeled=1,5,20 --seconds 60 --seeds 0,1,2 --out runs/sweep
+    python benchmarks/sweep.py --vary unlabeled=1,5,20 --seconds 60 --seeds 0,1,2 --model layers=1 --out runs/sweep
     python benchmarks/sweep.py --vary ablation=none,ExampleAttn,AttributeAttn,w/oObsInd,w/oAttLabInd,w/oRes,w/oLN ...
     python benchmarks/sweep.py --plot docs/img/sweeps.svg --records docs/sweeps.jsonl
 
@@ -77,6 +77,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, help="of meta-training, for each value")
     parser.add_argument("--out", type=Path, help="folder of all runs")
     parser.add_argument("--seeds", default="0", help="a run for each of them")
+    parser.add_argument("--model", action="append", default=[], metavar="FIELD=VALUE", help="the network, beside")
     parser.add_argument("--plot", type=Path, help="draw the figures from --records, or from those of --out")
     parser.add_argument("--records", type=Path, metavar="JSONL")
     args = parser.parse_args()
@@ -104,7 +105,8 @@ def sweep(args: argparse.Namespace) -> None:
     print(f"{name:>16s}{'seed':>6s}" + "".join(f"{f'{s} a class':>16s}" for s in shots) + f"{'tasks':>10s}", flush=True)
     for value in values.split(","):
         for seed in map(int, args.seeds.split(",")):
-            run = args.out / f"{suite_name(args)}-{name}-{value.replace('/', '')}-{args.seconds}s-seed{seed}"
+            called = [suite_name(args), *args.model, name, value.replace("/", ""), f"{args.seconds}s", f"seed{seed}"]
+            run = args.out / "-".join(called)
             if not (run / "complete").is_file():
                 again = ["--resume"] if (run / "state").is_dir() else recipe(name, value, seed, args)
                 subprocess.run([*VSA, "meta-train", "-q", "-o", str(run), *again], env=ENVIRONMENT, check=True)
@@ -129,7 +131,8 @@ def suite_name(args: argparse.Namespace) -> str:
 def recipe(name: str, value: str, seed: int, args: argparse.Namespace) -> list[str]:
     """The options of `vsa meta-train`; of a field of the network given twice the last one counts."""
     read = value if name == "unlabeled" else None
-    network = [word for k, v in NETWORK.items() for word in ("--model", f"{k}={v}")]
+    fields = [*(f"{k}={v}" for k, v in NETWORK.items()), *args.model]
+    network = [word for field in fields for word in ("--model", field)]
     ends = ["--max-time", f"{args.seconds}s", "--seed", str(seed), "--workers", "0"]
     if args.suite == CIRCLE_SPIRAL:
         source = ["--synthetic", CIRCLE_SPIRAL, "--model", "standardize=false", "--precision", "float32"]
@@ -193,20 +196,20 @@ def one_label_among_many(run: Path) -> list[tuple[int, float, float]]:
 
 
 def picture(path: Path, points: list[Point]) -> None:
-    """A panel for each setting that has points: accuracy by its value, a line for each number of labels a class."""
+    """A panel for each setting on each suite: accuracy by its value, a line for each number of labels a class."""
     import matplotlib
 
     matplotlib.rcParams.update({"svg.hashsalt": "vsa", "svg.fonttype": "none", "font.size": 8})
     from matplotlib.figure import Figure
 
-    panels = [name for name in PANELS if any(p.vary == name for p in points)]
+    panels = [(name, s) for name in PANELS for s in sorted({p.suite for p in points if p.vary == name})]
     columns = min(3, len(panels))
     rows = -(-len(panels) // columns)
     figure = Figure(figsize=(3.1 * columns, 2.6 * rows), layout="constrained", facecolor="white")
     grid = figure.subplots(rows, columns, squeeze=False).ravel()
     shots = sorted({p.shot for p in points})
-    for axes, name in zip(grid, panels, strict=False):
-        own = [p for p in points if p.vary == name]
+    for axes, (name, suite) in zip(grid, panels, strict=False):
+        own = [p for p in points if (p.vary, p.suite) == (name, suite)]
         values = sorted({p.value for p in own}, key=float)
         for color, shot in enumerate(shots):
             line = [[p for p in own if (p.value, p.shot) == (value, shot)] for value in values]
@@ -222,7 +225,7 @@ def picture(path: Path, points: list[Point]) -> None:
                 if len(at) > 1:  # seeds
                     axes.plot([i] * len(at), [p.accuracy for p in at], ".", ms=3, color=f"C{color}", alpha=0.5)
         title, label = PANELS[name]
-        axes.set_title(f"{title} ({own[0].suite})", fontsize=8)
+        axes.set_title(f"{title}\n{suite}", fontsize=8)
         axes.set_xticks(range(len(values)), values)
         axes.set(xlabel=label, ylabel="accuracy")
         axes.grid(alpha=0.3)
