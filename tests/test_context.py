@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from vsacli.context import LabeledContext, as_text, as_type, stack
@@ -73,3 +74,14 @@ def test_labels_in_the_type_of_the_column():
     assert as_text(pa.array([1.5, None])).to_pylist() == ["1.5", ""]
     with pytest.raises(DataError, match=r"labels of given\.csv do not fit .* in\.parquet, which holds int16"):
         as_type(pa.array(["x"]), pa.int16(), where="given.csv", table="in.parquet")
+
+
+def test_a_target_of_type_null_takes_the_type_of_the_labels(tmp_path: Path):
+    pq.write_table(pa.table({"x": [1.0], "y": pa.nulls(1)}), tmp_path / "t.parquet")
+    (tmp_path / "s.csv").write_text("x,y\n1,a\n2,\n", encoding="utf-8")
+    pq.write_table(pa.table({"x": [1.0], "y": pa.array([7], pa.int16())}), tmp_path / "s.parquet")
+    table = read_table(tmp_path / "t.parquet")
+    text = LabeledContext(read_table(tmp_path / "s.csv"), table, np.array([True, False])).stacked_target(1, 1)
+    assert text.to_pylist() == ["a", ""]
+    numbers = LabeledContext(read_table(tmp_path / "s.parquet"), table, np.array([True])).stacked_target(1, 1)
+    assert (numbers.type, numbers.to_pylist()) == (pa.int16(), [7, None])

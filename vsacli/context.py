@@ -59,10 +59,10 @@ class LabeledContext:
     def stacked_target(self, source_column: int, column: int | None) -> pa.Array:
         """The target of both; where the table has none, its cells are all missing."""
         labels = self._labeled_cells(source_column)
-        if column is None:
-            below = pa.nulls(self.table.n_rows, labels.type)
+        cells = pa.nulls(self.table.n_rows) if column is None else _plain(self.table.column(column))
+        if pa.types.is_null(cells.type):  # takes the type of the labels
+            below = cells.cast(labels.type)
             return pa.concat_arrays([labels, pc.fill_null(below, "") if _is_text(labels.type) else below])
-        cells = _plain(self.table.column(column))
         labels = as_type(labels, cells.type, where=self.source.name, table=self.table.name)
         return pa.concat_arrays([labels, cells])
 

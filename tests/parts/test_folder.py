@@ -45,7 +45,6 @@ def test_keys_of_folder_names_become_the_last_columns(tmp_path: Path):
         ({"x": [1], "y": ["a"], "z": [1]}, r"p1\.parquet has the column 'z', which .*p0\.parquet has not"),
         ({"y": ["a"], "x": [1]}, r"p1\.parquet has the column 'y' in another place"),
         ({"x": ["1"], "y": ["a"]}, r"p1\.parquet: column 'x' is string, and in .*p0\.parquet int64"),
-        ({"x": [1], "y": pa.nulls(1)}, r"p1\.parquet: column 'y' is null, and in .*p0\.parquet string"),
     ],
 )
 def test_a_part_of_another_schema_is_named_with_the_column(tmp_path: Path, other: dict, message: str):

@@ -167,3 +167,22 @@ def test_pandas_index_and_types_survive() -> None:
     pd.testing.assert_frame_equal(pd.read_parquet(io.BytesIO(out)), expected)
     noted = json.loads(pq.read_schema(io.BytesIO(out)).metadata[b"pandas"])
     assert [c["name"] for c in noted["columns"]] == ["n", "flag", "label", "key", "label_confidence", "why"]
+
+
+@pytest.mark.parametrize(("kind", "first", "second"), TYPES, ids=[str(kind) for kind, _, _ in TYPES])
+@pytest.mark.parametrize("noted", [True, False])
+def test_a_column_of_type_null_takes_the_type_of_what_is_filled_in(kind: pa.DataType, first, second, noted) -> None:
+    table = pa.table({"id": pa.array(range(5), pa.int16()), "label": pa.nulls(5), "note": ["a", "b", None, "d", "e"]})
+    data = parquet(table, row_group_size=2, store_schema=noted)
+    values = pa.array([second, first], type=kind)
+    out = fill(data, "label", [1, 4], values)
+    read = pq.read_table(io.BytesIO(out))
+    as_written = io.BytesIO()
+    pq.write_table(pa.table({"label": values}), as_written, store_schema=noted)
+    plain = pq.read_table(as_written)["label"]  # without Arrow's note a duration, for one, is a number
+    assert read["label"].type == plain.type
+    assert read["label"].to_pylist() == [None, plain[0].as_py(), None, None, plain[1].as_py()]
+    assert read.drop_columns("label") == pq.read_table(io.BytesIO(data)).drop_columns("label")
+    before, after = (pq.ParquetFile(io.BytesIO(file)).metadata for file in (data, out))
+    assert after.num_row_groups == before.num_row_groups == 3
+    assert fill(data, "label", [], values[:0]) == data

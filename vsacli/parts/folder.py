@@ -33,12 +33,15 @@ class Part:
         What the names of its folders say, Hive style: `year=2024/` is ("year", "2024").
     n_rows : int
         -1 before `check_parts`.
+    numbers : tuple of (int, str)
+        Columns whose numbers are read in another type ("int64" or "double"), because other parts hold them otherwise.
     """
 
     name: str
     path: str
     keys: tuple[tuple[str, str | None], ...] = ()
     n_rows: int = -1
+    numbers: tuple[tuple[int, str], ...] = ()
 
     def open(self) -> ParquetTable:
         """Its table; InputError or DataError if it cannot be read."""
@@ -90,17 +93,18 @@ def check_parts(parts: Sequence[Part]) -> tuple[list[str], list[Part]]:
     Raises
     ------
     DataError
-        A part has other columns, or a column another type, than the first part; names the part and the column.
+        A part has other columns than the first one, or a column a type that does not go with those of the parts
+        before; names the part and the column.
     """
     import dataclasses
 
-    first: list[tuple[str, pa.DataType]] = []
+    first: list[_Column] = []
     checked: list[Part] = []
     for part in parts:
         table = part.open()
         fields = list(zip(table.columns, _types(part), strict=True))
         if not checked:
-            first = fields
+            first = [_Column(name, kind, part) for name, kind in fields]
         _compare(first, fields, parts[0], part)
         if [key for key, _ in part.keys] != [key for key, _ in parts[0].keys]:
             raise DataError(
@@ -108,7 +112,9 @@ def check_parts(parts: Sequence[Part]) -> tuple[list[str], list[Part]]:
                 f"label them apart"
             )
         checked.append(dataclasses.replace(part, n_rows=table.n_rows))
-    columns = [name for name, _ in first]
+    columns = [column.name for column in first]
+    numbers = tuple((j, column.wider) for j, column in enumerate(first) if column.wider)
+    checked = [dataclasses.replace(part, numbers=numbers) for part in checked]
     return columns + [key for key, _ in parts[0].keys if key not in columns], checked
 
 
@@ -158,13 +164,47 @@ def check_folders(folder: str, output: str | None, parts: Sequence[Part], labele
         )
 
 
-def same_type(one: pa.DataType, other: pa.DataType) -> bool:
-    """Whether two parts agree: how wide the codes of a dictionary are makes no difference."""
+def agree(one: pa.DataType, other: pa.DataType) -> bool:
+    """Whether cells of these types can be one column.
+
+    Null goes with all, a number with a number, text with text; how wide the codes of a dictionary are makes no
+    difference. All other types go with themselves alone.
+    """
     import pyarrow as pa
 
+    from vsacli.tables.valuetypes import is_number, is_text
+
+    if pa.types.is_null(one) or pa.types.is_null(other):
+        return True
     if pa.types.is_dictionary(one) and pa.types.is_dictionary(other):
-        return one.value_type == other.value_type
-    return one == other
+        one, other = one.value_type, other.value_type
+        return one == other or (is_text(one) and is_text(other))
+    return one == other or (is_text(one) and is_text(other)) or (is_number(one) and is_number(other))
+
+
+@dataclass
+class _Column:
+    """A column of all parts: its type in the first part that has one (not null), and which part that is."""
+
+    name: str
+    kind: pa.DataType
+    part: Part
+    wider: str = ""  # for its numbers, where parts hold them in several types
+
+    def meet(self, kind: pa.DataType, part: Part) -> bool:
+        """Take in its type in another part; whether it goes with those of the others."""
+        import pyarrow as pa
+
+        from vsacli.tables.valuetypes import is_number
+
+        if not agree(self.kind, kind):
+            return False
+        if pa.types.is_null(self.kind):
+            self.kind, self.part = kind, part
+        elif is_number(kind) and kind != self.kind:
+            whole = all(pa.types.is_integer(k) and k != pa.uint64() for k in (kind, self.kind))
+            self.wider = "int64" if whole and self.wider != "double" else "double"
+        return True
 
 
 def _types(part: Part) -> list[pa.DataType]:
@@ -177,10 +217,8 @@ def _types(part: Part) -> list[pa.DataType]:
         raise DataError(f"{part.path}: the Parquet file is damaged ({error})") from None
 
 
-def _compare(
-    first: list[tuple[str, pa.DataType]], fields: list[tuple[str, pa.DataType]], first_part: Part, part: Part
-) -> None:
-    names, expected = [name for name, _ in fields], [name for name, _ in first]
+def _compare(first: list[_Column], fields: list[tuple[str, pa.DataType]], first_part: Part, part: Part) -> None:
+    names, expected = [name for name, _ in fields], [column.name for column in first]
     if names != expected:
         for what, these, those in (("lacks", expected, names), ("has", names, expected)):
             odd = [name for name in these if name not in those]
@@ -192,10 +230,10 @@ def _compare(
         raise DataError(
             f"{part.path} has the column {name!r} in another place or another number of times than {first_part.path}"
         )
-    for (name, kind), (_, wanted) in zip(fields, first, strict=True):
-        if not same_type(kind, wanted):
+    for (name, kind), column in zip(fields, first, strict=True):
+        if not column.meet(kind, part):
             raise DataError(
-                f"{part.path}: column {name!r} is {kind}, and in {first_part.path} {wanted}; "
+                f"{part.path}: column {name!r} is {kind}, and in {column.part.path} {column.kind}; "
                 f"write all parts with one schema"
             )
 

@@ -86,6 +86,8 @@ class Plan:
     ----------
     column : int or None
         Where the target lies in each part; None if the parts lack it (then it is added).
+    categorical : bool
+        Its labels are categories, also where a part has none.
     target : Target
         Of all parts, without its rows: how to spell classes and numbers.
     no_label : pa.Array
@@ -100,6 +102,7 @@ class Plan:
 
     options: LabelOptions
     column: int | None
+    categorical: bool
     target: Target
     no_label: pa.Array
     network: Network | None
@@ -190,7 +193,10 @@ def make_plan(
         network = _prepare(held, parts, context, column, target, survey, options, report, progress)
     if network is not None:
         report.checkpoint = network.checkpoint.name
-    return Plan(options, column, _without_rows(target), no_label, network, report, [part.name for part in parts])
+    categorical = survey is not None and pa.types.is_dictionary(survey.cells.type)
+    return Plan(
+        options, column, categorical, _without_rows(target), no_label, network, report, [part.name for part in parts]
+    )
 
 
 def _count_blanks(report: LabelReport, survey: Survey | None, parts: Sequence[Part]) -> None:
@@ -342,9 +348,10 @@ def columns_of_part(part: Part, names: Sequence[str], columns: Iterable[int]) ->
     from vsacli.tables.choose import simplified
 
     table = part.open()
-    keys = dict(part.keys)
+    keys, numbers = dict(part.keys), dict(part.numbers)
     for j in columns:
         if j < len(table.columns):
-            yield j, simplified(table.column(j))
+            cells = simplified(table.column(j))
+            yield j, cells.cast(numbers[j], safe=False) if j in numbers else cells
         else:
             yield j, pa.array([keys[names[j]]] * table.n_rows, pa.large_string())

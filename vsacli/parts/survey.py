@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vsacli.condense import blank
+from vsacli.errors import DataError
 from vsacli.parts.folder import Part
 
 if TYPE_CHECKING:
@@ -54,27 +55,34 @@ def survey_target(parts: Sequence[Part], column: int, name: str) -> Survey:
     Raises
     ------
     DataError
-        A column that cannot hold labels, or damaged data; names the part.
+        A column that cannot hold labels, labels of several types, or damaged data; names the part.
     """
     import pyarrow as pa
 
-    from vsacli.tables.valuetypes import plain
+    from vsacli.tables.valuetypes import is_text, plain
 
     starts = first_rows(parts)
     kept: list[pa.Array] = []
     places: list[np.ndarray] = []
     blanks = 0
     kind: pa.DataType = pa.null()
-    categorical = False
+    working, categorical, first = kind, False, ""
     for part, start in zip(parts, starts[:-1], strict=True):
-        cells, kind, categorical = plain(part.open().column(column), name)
+        cells, this, category = plain(part.open().column(column), name)
+        if pa.types.is_null(kind):
+            kind, working, categorical, first = this, cells.type, category, part.path
+        elif this != kind and not pa.types.is_null(this) and not (is_text(this) and is_text(kind)):
+            raise DataError(
+                f"{part.path}: the labels {name!r} are {this}, and in {first} {kind}; write them in one type, "
+                f"so that all are spelled alike"
+            )
         rows = np.flatnonzero(~blank(cells))
         blanks += len(cells) - len(rows)
         kept.append(cells.take(pa.array(rows)))
         places.append(rows + start)
-    working = kept[0].type
     if blanks:
         kept.append(pa.nulls(1, working))
+    kept = [cells.cast(working) for cells in kept]
     if not pa.types.is_string_view(kind):  # which Arrow cannot filter; text is spelled as the part has it anyway
         kept = [cells.cast(kind) for cells in kept]
     cells = pa.concat_arrays(kept)

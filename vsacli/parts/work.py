@@ -84,7 +84,8 @@ def _label_part(plan: Plan, part: Part, output: str, at_a_time: int, progress: R
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error.strerror}") from None
     with open_output(path, inputs=[part.path]) as sink:
-        table.write(sink, labels.column, labels.rows, labels.values, labels.extra)
+        values = labels.values.dictionary_encode() if plan.categorical else labels.values
+        table.write(sink, labels.column, labels.rows, values, labels.extra)
     state = os.stat(path)
     return PartReport(
         name=part.name,
@@ -103,15 +104,16 @@ def _label_part(plan: Plan, part: Part, output: str, at_a_time: int, progress: R
 
 def _missing(plan: Plan, table: ParquetTable) -> np.ndarray:
     """Which rows of a part lack a label, bool (n,), as was decided over all parts."""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
     from vsacli.tables.valuetypes import plain
 
     if plan.column is None:
         return np.ones(table.n_rows, bool)
-    cells, _, _ = plain(table.column(plan.column), plan.options.target)
+    cells, kind, _ = plain(table.column(plan.column), plan.options.target)
     missing = blank(cells)
-    if len(plan.no_label):
+    if len(plan.no_label) and not pa.types.is_null(kind):
         tokens = plan.no_label.drop_null().cast(cells.type)
         missing |= pc.is_in(cells, value_set=tokens).to_numpy(zero_copy_only=False)
     return missing

@@ -35,24 +35,39 @@ class TargetWriter:
         The label column.
     read_group
         Reads the column's cells in one row group; its second argument: with the dictionary the row group has for it.
+    values
+        Type of the values to be written, which a column of type null takes; None if there are none.
     """
 
     def __init__(
-        self, file: pq.ParquetFile, footer: Footer, j: int, read_group: Callable[[int, bool], pa.Array]
+        self,
+        file: pq.ParquetFile,
+        footer: Footer,
+        j: int,
+        read_group: Callable[[int, bool], pa.Array],
+        values: pa.DataType | None,
     ) -> None:
+        import pyarrow as pa
+
         _, leaves, at = footer.fields[j]
         self.leaf = leaves[0]
         self._footer, self._read_group = footer, read_group
         self._element: Struct = get(footer.meta, File.SCHEMA)[at]
         self._field: pa.Field = file.schema_arrow.field(j)
         self._metadata = file.metadata
+        self._was_null = values is not None and pa.types.is_null(self._field.type)
+        if self._was_null:
+            self._field = self._field.with_type(values)
+            change_arrow_schema(footer, lambda schema: schema.set(j, schema.field(j).with_type(values)))
 
     def changes_storage(self) -> bool:
         """Whether Arrow stores this type in another way than the file does; the schema then follows."""
         _, (new,) = write_chunks(
             [self._field.name], [empty_array(self._field.type)], "none", self._field.nullable, **self._physical()
         )
-        if all(get(new, field) == get(self._element, field) for field in (Element.TYPE, Element.LENGTH)):
+        if not self._was_null and all(
+            get(new, field) == get(self._element, field) for field in (Element.TYPE, Element.LENGTH)
+        ):
             return False
         kept = {f: self._element[f] for f in (Element.REPETITION, Element.NAME, Element.FIELD_ID) if f in self._element}
         self._element.clear()
@@ -61,10 +76,13 @@ class TargetWriter:
 
     def chunk(self, g: int, rows: np.ndarray, values: pa.Array) -> NewChunk:
         """The column chunk of row group ``g`` with ``values`` in its ``rows``."""
+        import pyarrow as pa
+
         old = self._metadata.row_group(g).column(self.leaf)
         # some readers take codes for granted: the dictionary keeps its order
         encoded = old.has_dictionary_page and old.physical_type == "BYTE_ARRAY"
-        cells = _with_values(self._read_group(g, encoded), rows, values)
+        cells = self._read_group(g, encoded)
+        cells = _with_values(pa.nulls(len(cells), self._field.type) if self._was_null else cells, rows, values)
         meta = get(get(self._footer.groups[g], Group.COLUMNS)[self.leaf], Chunk.META)
         pages = {get(page, 1) for page in get(meta, Meta.ENCODING_STATS, [])}
         split = "BYTE_STREAM_SPLIT" in old.encodings and not old.has_dictionary_page
@@ -73,7 +91,7 @@ class TargetWriter:
             [cells],
             codec_of(old),
             self._field.nullable,
-            use_dictionary=old.has_dictionary_page,
+            use_dictionary=old.has_dictionary_page or self._was_null,
             use_byte_stream_split=split,
             write_statistics=old.is_stats_set,
             data_page_version="2.0" if _DATA_PAGE_V2 in pages else "1.0",

@@ -114,7 +114,7 @@ class ParquetTable:
         rows
             int64[m], sorted: the rows to fill.
         values
-            m values, of the column's value type (or what can be cast to it).
+            m values, of the column's value type (or what can be cast to it). A column of type null takes their type.
         extra
             Columns to add, of n_rows values each.
 
@@ -140,7 +140,11 @@ class ParquetTable:
             filled = {g for g in range(len(heights)) if bounds[g] < bounds[g + 1]}
             file = self._arrow_file()
             writer = TargetWriter(
-                file, footer, target, lambda g, encoded: self._read_group(g, target, encoded, heights[g])
+                file,
+                footer,
+                target,
+                lambda g, encoded: self._read_group(g, target, encoded, heights[g]),
+                values.type if filled else None,
             )
             if filled and needs_wider_index(file.schema_arrow.field(target).type, self.column(target), values):
                 change_arrow_schema(footer, lambda schema: widen_index(schema, target))
