@@ -16,7 +16,7 @@ import numpy as np
 if TYPE_CHECKING:
     from vsacli.checkpoints import Checkpoint
     from vsacli.inference import Prediction
-    from vsacli.labeling import LabelOptions
+    from vsacli.job import LabelOptions
 
 
 @dataclass(frozen=True)

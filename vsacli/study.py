@@ -16,7 +16,9 @@ import numpy as np
 if TYPE_CHECKING:
     from vsacli.checkpoints import Checkpoint
     from vsacli.context import LabeledContext
-    from vsacli.labeling import Answers, Encoded, LabelOptions, LabelReport
+    from vsacli.encoded import Encoded
+    from vsacli.filling import Answers
+    from vsacli.job import LabelOptions, LabelReport
     from vsacli.reliance import Leaning
     from vsacli.tables.table import Table
     from vsacli.tables.target import Target

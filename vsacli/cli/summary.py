@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from vsacli import __version__
 from vsacli.cellvalues import values_shown
 from vsacli.cli.console import Fact
-from vsacli.labeling import LabelReport
+from vsacli.job import LabelReport
 
 SHOWN_CLASSES = 12
 SHOWN_COLUMNS = 6

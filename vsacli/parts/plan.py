@@ -20,15 +20,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from vsacli.encoded import encode_attributes
 from vsacli.errors import UsageError
-from vsacli.labeling import (
-    LabelOptions,
-    LabelReport,
-    ProgressCallback,
-    describe,
-    encode_attributes,
-    find_target,
-)
+from vsacli.job import Job, LabelOptions, LabelReport, ProgressCallback
+from vsacli.labeling import describe, find_target
 from vsacli.parts.folder import Part
 from vsacli.parts.survey import Survey, first_rows, survey_target
 from vsacli.tables.table import find_column
@@ -248,7 +243,7 @@ def _prepare(
     if context is not None:
         context.table = held
     useless = dict.fromkeys(counters, "an id: integers without a gap") if len(rows) < report.rows else {}
-    encoded = encode_attributes(held, context, column, options, report, progress, useless=useless)
+    encoded = encode_attributes(Job(held, context, column, options, report, progress), useless=useless)
     x = encoded.x
     above, below = x[:n_context], x[n_context:]
     outside = chosen[chosen < n_context]

@@ -11,7 +11,8 @@ import numpy as np
 
 from vsacli.condense import blank
 from vsacli.errors import OutputError, ResourceError, VsaError
-from vsacli.labeling import Answers, LabelReport, certain, spell
+from vsacli.filling import Answers, certain, spell
+from vsacli.job import Job, LabelReport
 from vsacli.parts.folder import Part
 from vsacli.parts.plan import Network, Plan, columns_of_part
 
@@ -77,7 +78,7 @@ def _label_part(plan: Plan, part: Part, output: str, at_a_time: int, progress: R
     report = LabelReport(part.path, table.n_rows, 0, plan.options.target, plan.target.kind, "", {}, len(rows), {})
     answers, device = _answer(plan, table, part, rows, at_a_time, progress)
     target = replace(plan.target, missing=missing)
-    labels = spell(table, plan.column, target, answers, plan.options, report, n_context=0)
+    labels = spell(Job(table, None, plan.column, plan.options, report), target, answers)
     path = os.path.join(output, *part.name.split("/"))
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
