@@ -20,7 +20,6 @@ from __future__ import annotations
 import csv
 import io
 import sys
-from itertools import pairwise
 from pathlib import Path
 
 import atheris  # pyright: ignore[reportMissingImports]
@@ -33,11 +32,13 @@ import pyarrow.compute
 with atheris.instrument_imports(include=["vsacli"]):
     from vsacli.errors import VsaError
     from vsacli.tables import cells, choose, columnkinds, missing, spelling, target  # noqa: F401
-    from vsacli.tables.scanner import Dialect, Misfit, scan
+    from vsacli.tables.scanner import Dialect, Misfit
     from vsacli.tables.source import _refuse
     from vsacli.tables.spans import index_table
     from vsacli.tables.table import ExtraColumn
     from vsacli.tables.textfile import TextTable
+
+from tests.tables.records import is_closed, read_all
 
 DELIMITERS = [None, ",", ";", "\t", "|", " ", ":"]
 WINDOWS = [1, 3, 7, 16, 64, 1 << 20]
@@ -45,47 +46,15 @@ ENCODINGS = [None, None, None, "latin-1", "utf-16", "utf-16-le", "cp1252", "shif
 FILLS = ["x", "", "1,5", 'a "b"', "line\nend", "\r", "é", ";\t|", '"']
 
 
-def is_closed(text: str, delimiter: str) -> bool:
-    """Whether every quote that opens a cell is closed."""
-    state = "start"
-    for char in text:
-        if state == "quoted":
-            state = "maybe" if char == '"' else state
-        elif state == "maybe" and char == '"':
-            state = "quoted"
-        elif char in delimiter + "\r\n":
-            state = "start"
-        else:
-            state = "quoted" if state == "start" and char == '"' else "plain"
-    return state != "quoted"
-
-
-def records_of(data: np.ndarray, dialect: Dialect, window: int) -> list[list[bytes]]:
-    found: list[list[bytes]] = []
-    for records in scan(data, 0, dialect, window):
-        last = np.cumsum(records.counts)
-        for start, count, end in zip(records.starts, records.counts, last, strict=True):
-            ends = records.ends[end - count : end]
-            first = np.concatenate(([start], ends[:-1] + 1))
-            if count == 1 and start == ends[0]:
-                found.append([])
-                continue
-            joined, offsets = cells.unquoted(data, first, ends, dialect)
-            found.append([joined[a:b].tobytes() for a, b in pairwise(offsets)])
-    return found
-
-
 def check_scanner(raw: bytes, delimiter: str, window: int) -> None:
     text = raw.decode("utf-8", "replace")
-    data = np.frombuffer(text.encode(), dtype=np.uint8)
     try:
-        found = records_of(data, Dialect(ord(delimiter)), window)
+        found = read_all(text, Dialect(ord(delimiter)), window)
     except Misfit:
         assert not is_closed(text, delimiter), "refused although every quote is closed"
         return
     assert is_closed(text, delimiter), "an open quote was not refused"
-    expected = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
-    assert [[cell.decode() for cell in record] for record in found] == expected
+    assert found == list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
 
 
 def written(table: TextTable, column: int = 0, rows: list[int] | None = None, values=(), extra=()) -> bytes:
