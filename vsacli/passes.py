@@ -10,6 +10,7 @@ import numpy as np
 
 from vsacli.calibration import std_factor, temperature
 from vsacli.errors import ResourceError
+from vsacli.outofmemory import is_out_of_memory
 
 if TYPE_CHECKING:
     import torch
@@ -54,7 +55,7 @@ class Runner:
             try:
                 return [one_pass(context, y, chunk)]
             except (RuntimeError, MemoryError) as e:
-                if not _out_of_memory(e):
+                if not is_out_of_memory(e):
                     raise
             # outside of the handler, whose traceback keeps the tensors of the failed pass alive
             self.too_many = rows
@@ -104,19 +105,6 @@ class Runner:
             class_mask=torch.ones(1, self.n_classes, dtype=torch.bool),
         )
         return batch.to(self.device)
-
-
-def _out_of_memory(error: BaseException) -> bool:
-    return isinstance(error, MemoryError) or any(
-        s in str(error).lower()
-        for s in (
-            "out of memory",
-            "not enough memory",
-            "can't allocate memory",
-            "cannot allocate memory",
-            "status_alloc_failed",
-        )
-    )
 
 
 @dataclass(frozen=True)

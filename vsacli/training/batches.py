@@ -170,12 +170,3 @@ def _some(batch: EpisodeBatch, at: slice) -> EpisodeBatch:
         class_mask=t.class_mask[at],
     )
     return EpisodeBatch(chosen, batch.answer[at], batch.scored[at])
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error says that memory, of the host or of an accelerator, is not enough."""
-    if isinstance(error, (MemoryError, torch.OutOfMemoryError)):
-        return True
-    return isinstance(error, RuntimeError) and any(
-        words in str(error) for words in ("out of memory", "can't allocate memory", "not enough memory")
-    )
