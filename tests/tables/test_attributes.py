@@ -1,9 +1,7 @@
-"""Columns → attributes, with the values expected from the rules and not from the code."""
+"""Whole tables → attributes, fitted once and applied to other rows."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
@@ -11,298 +9,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from tests.tables.columns import NAN, sentences, text
 from vsacli.tables.attributes import AttributeEncoder, columns_of
-
-NAN = float("nan")
-
-
-def text(*cells: str) -> pa.Array:
-    return pa.array(cells, pa.large_string())
-
-
-def encode(column: pa.Array, name: str = "c", decimal: str = ".") -> tuple[np.ndarray, AttributeEncoder]:
-    """Fit one column, beside another so that nothing is kept for want of anything better."""
-    other = pa.array([0.5, 1.25] + [3.75] * (len(column) - 2))
-    encoder = AttributeEncoder()
-    x = encoder.fit_transform([("other", other), (name, column)], decimal)
-    assert encoder.attribute_names[0] == "other"
-    assert x.dtype == np.float32
-    assert x.shape == (len(column), len(encoder.attribute_names))
-    np.testing.assert_array_equal(encoder.transform([("other", other), (name, column)]), x)
-    return x[:, 1:], encoder
-
-
-def reason(column: pa.Array, name: str = "c") -> str:
-    x, encoder = encode(column, name)
-    assert x.shape[1] == 0
-    assert name not in encoder.used
-    assert [left for left, _ in encoder.left_out] == [name]
-    return encoder.left_out[0][1]
-
-
-# --- numbers
-
-
-def test_numbers_written_in_many_ways_are_one_attribute_in_their_order() -> None:
-    x, encoder = encode(text("$1,204.50", "", "(12)", "<1", "7", "NA", "1e-05", "+5", "?"))
-    assert encoder.used == {"other": 1, "c": 1}
-    assert np.isnan(x[[1, 5, 8], 0]).all()
-    observed = x[[2, 6, 3, 7, 4, 0], 0]  # -12 < 0.00001 < 1 < 5 < 7 < 1204.5
-    assert (np.diff(observed) > 0).all()
-
-
-def test_decimal_commas_follow_the_file() -> None:
-    commas, _ = encode(text("1,5", "2,25", "3,125", "12"), decimal=",")
-    points, _ = encode(text("1.5", "2.25", "3.125", "12"))
-    np.testing.assert_array_equal(commas, points)
-
-
-def test_text_and_native_numbers_give_the_same() -> None:
-    numbers = [3.5, 1.25, None, 8.0, -2.5]
-    as_text, _ = encode(text(*("" if v is None else str(v) for v in numbers)))
-    native, _ = encode(pa.array(numbers))
-    decimals, _ = encode(pa.array([None if v is None else round(v * 4) for v in numbers]))
-    np.testing.assert_array_equal(as_text, native)
-    np.testing.assert_array_equal(decimals, native)  # scaling takes the factor of 4 out
-
-
-def test_a_few_words_among_numbers_have_an_attribute() -> None:
-    x, encoder = encode(text(*(str(v) for v in range(3, 43)), "unknown", "unknown", "many", "?", ""))
-    assert encoder.attribute_names[1:] == ["c", "c is not a number"]
-    assert np.isnan(x[40:, 0]).all()
-    assert (x[:40, 1] == 0).all()
-    assert (x[40:43, 1] == 1).all()
-    assert np.isnan(x[43:, 1]).all()
-
-
-def test_infinite_and_enormous_numbers() -> None:
-    x, _ = encode(text("-inf", "Infinity", "1e400", "-1e308", "3.5", "nan", "1e38"))
-    assert np.isnan(x[5, 0])
-    assert np.isfinite(x[[0, 1, 2, 3, 4, 6], 0]).all()
-    assert x[0, 0] < x[3, 0] < x[4, 0] < x[1, 0] == x[2, 0]
-
-
-def test_small_integer_codes_stay_numbers() -> None:
-    x, _ = encode(text(*"123123123312"))
-    assert x.shape[1] == 1
-    assert x[0, 0] < x[1, 0] < x[2, 0]
-
-
-def test_an_almost_empty_column_is_kept() -> None:
-    x, _ = encode(text("4.5", *[""] * 11))
-    assert np.isfinite(x[0, 0])
-    assert np.isnan(x[1:, 0]).all()
-
-
-# --- booleans, flags and categories
-
-
-@pytest.mark.parametrize(
-    ("column", "expected"),
-    [
-        (text("no", "TRUE", "0", "Y", "", "yes", "False", "t"), [0, 1, 0, 1, NAN, 1, 0, 1]),
-        (text("1", "0", "", "1"), [1, 0, NAN, 1]),
-        (pa.array([True, None, False]), [1, NAN, 0]),
-        (text("on", "off", "ON"), [1, 0, 1]),
-    ],
-)
-def test_booleans_are_0_and_1(column: pa.Array, expected: list[float]) -> None:
-    x, _ = encode(column)
-    np.testing.assert_array_equal(x[:, 0], np.array(expected, np.float32))
-
-
-@pytest.mark.parametrize("word", ["x", "yes", "1"])
-def test_one_word_or_nothing_is_a_flag(word: str) -> None:
-    x, _ = encode(text(word, "", "", word, ""))
-    np.testing.assert_array_equal(x[:, 0], [1, 0, 0, 1, 0])
-
-
-def test_categories_are_one_hot_and_unite_spellings() -> None:
-    x, encoder = encode(text("red", "Blue", " blue ", "GREEN", "", "green", "Red"))
-    assert encoder.attribute_names[1:] == ["c = blue", "c = green", "c = red"]
-    expected = [[0, 0, 1], [1, 0, 0], [1, 0, 0], [0, 1, 0], [NAN] * 3, [0, 1, 0], [0, 0, 1]]
-    np.testing.assert_array_equal(x, np.array(expected, np.float32))
-
-
-def test_two_categories_are_one_attribute() -> None:
-    x, encoder = encode(text("ash", "bay", "", "bay"))
-    assert encoder.attribute_names[1:] == ["c = bay"]
-    np.testing.assert_array_equal(x[:, 0], np.array([0, 1, NAN, 1], np.float32))
-
-
-def test_rare_categories_are_one_attribute_together() -> None:
-    cells = ["a"] * 50 + ["b"] * 50 + ["c", "d", "e"]
-    x, encoder = encode(text(*cells))
-    assert encoder.attribute_names[1:] == ["c = a", "c = b", "c = other"]
-    np.testing.assert_array_equal(x.sum(axis=0), [50, 50, 3])
-
-
-def test_many_categories_become_a_few_attributes() -> None:
-    cells = [f"{a}{b}" for a in ("kilo", "mega", "giga", "nano", "pico") for b in ("gram", "metre", "watt", "volt")] * 3
-    x, encoder = encode(text(*cells))
-    assert encoder.used["c"] == 6
-    np.testing.assert_array_equal(x[:20], x[20:40])
-    assert len(np.unique(x[:20], axis=0)) == 20
-
-
-def test_a_declared_category_of_digits_is_no_number() -> None:
-    x, _ = encode(pa.array(["1", "2", "3", "1", "2", "3"]).dictionary_encode())
-    np.testing.assert_array_equal(x, np.tile(np.eye(3, dtype=np.float32), (2, 1)))
-
-
-# --- dates and text
-
-
-def test_dates_are_the_moment_and_the_cycles_that_vary() -> None:
-    days = ["2024-01-05", "2024-04-05", "", "2024-07-05", "2024-10-05"]  # Fri, Fri, -, Fri, Sat
-    x, encoder = encode(text(*days))
-    assert encoder.attribute_names[1:] == [
-        "c date", "c month sin", "c month cos", "c weekday sin", "c weekday cos",
-    ]  # fmt: skip
-    assert (np.diff(x[[0, 1, 3, 4], 0]) > 0).all()
-    assert np.isnan(x[2]).all()
-    angle = 2 * np.pi * np.array([1, 4, 7, 10]) / 12
-    np.testing.assert_allclose(x[[0, 1, 3, 4], 1], np.sin(angle), atol=1e-6)
-    np.testing.assert_allclose(x[[0, 1, 3, 4], 2], np.cos(angle), atol=1e-6)
-    day_first, _ = encode(text("05/01/2024", "05/04/2024", "", "05/07/2024", "05/10/2024", "31/12/2024"), decimal=",")
-    np.testing.assert_allclose(day_first[:5, 1:3], x[:, 1:3], atol=1e-6)
-
-
-def test_native_moments_are_taken_in_their_zone() -> None:
-    hours = [0, 6, 12, 18]
-    utc = [1_700_006_400 + 3600 * h for h in hours]  # 2023-11-15 00:00 UTC
-    x, encoder = encode(pa.array(utc, pa.timestamp("s", tz="Asia/Tokyo")))
-    assert encoder.attribute_names[1:] == [
-        "c date", "c weekday sin", "c weekday cos", "c hour sin", "c hour cos",
-    ]  # fmt: skip
-    np.testing.assert_allclose(x[:, 3], np.sin(2 * np.pi * (np.array(hours) + 9) / 24), atol=1e-6)
-
-
-def test_moments_within_a_minute_are_told_apart() -> None:
-    x, _ = encode(pa.array([1_700_000_000_000 + 250 * k for k in range(8)], pa.timestamp("ms")))
-    assert (np.diff(x[:, 0]) > 0).all()
-
-
-def test_times_of_day_are_seconds() -> None:
-    clock, _ = encode(text("9:30", "10:45", "23:59", "11:15 pm", ""))
-    seconds, _ = encode(pa.array([34200, 38700, 86340, 83700, None], pa.time32("s")))
-    np.testing.assert_array_equal(clock, seconds)
-
-
-def test_mixed_formats_and_a_few_bad_dates() -> None:
-    x, _ = encode(text(*(f"2024-{m:02}-11" for m in range(1, 13)), "2025-01-11T08:00:00Z", "14 Feb 2025", "soon"))
-    assert (np.diff(x[:14, 0]) > 0).all()
-    assert np.isnan(x[14]).all()
-
-
-def test_short_years_and_what_only_looks_like_a_date() -> None:
-    x, _ = encode(text("1/1/00", "2/1/00", "11/30/00", "1/1/01"))
-    assert (np.diff(x[:, 0]) > 0).all()
-    for cells in (["1.2.3", "1.2.10", "2.0.1"], ["Jun-01", "Jun-15", "Jul-01"], ["18-25", "26-35", "36-45"]):
-        _, encoder = encode(text(*cells * 2))
-        assert encoder.attribute_names[1:] == [f"c = {cell.lower()}" for cell in sorted(cells)]
-
-
-def test_dates_outside_the_range_of_nanoseconds() -> None:
-    x, _ = encode(text("0001-01-01", "1850-05-05", "9999-12-31"))
-    assert x[0, 0] < x[1, 0] < x[2, 0]
-
-
-def sentences(n: int) -> list[str]:
-    rng = np.random.default_rng(3)
-    topics = [["crash", "error", "fails", "broken"], ["please", "add", "wish", "nice"]]
-    return [" ".join(rng.choice(topics[i % 2], size=6)) + f" number{i}" for i in range(n)]
-
-
-def test_text_that_says_alike_is_alike() -> None:
-    cells = sentences(40)
-    x, encoder = encode(text(*cells, "", "  "))
-    assert encoder.used["c"] == 6
-    assert np.isnan(x[40:]).all()
-    groups = [x[:40:2].mean(axis=0), x[1:40:2].mean(axis=0)]
-    correct = [
-        np.linalg.norm(row - groups[i % 2]) < np.linalg.norm(row - groups[1 - i % 2]) for i, row in enumerate(x[:40])
-    ]
-    assert sum(correct) >= 38
-
-
-def test_many_texts_are_fitted_on_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
-    from vsacli.tables import texts
-
-    monkeypatch.setattr(texts, "MAX_FIT", 30)
-    monkeypatch.setattr(texts, "MAX_CHARACTER_TEXTS", 50)
-    monkeypatch.setattr(texts, "_CHUNK", 17)
-    cells = sentences(100)
-    x, _ = encode(text(*cells))
-    again, _ = encode(text(*cells[::-1]))
-    assert x.shape == (100, 6)
-    np.testing.assert_array_equal(again[::-1], x)
-    assert np.isfinite(x).all()
-
-
-# --- what is left out
-
-
-@pytest.mark.parametrize(
-    ("name", "column", "why"),
-    [
-        ("c", text("", " ", "NA", ""), "empty"),
-        ("c", pa.nulls(5), "empty"),
-        ("c", pa.array([NAN, None, NAN]), "empty"),
-        ("c", text("7", "7", "7"), "constant: every cell is 7"),
-        ("c", text("Ash", "ash", "Ash"), "constant: every cell is Ash"),
-        ("c", pa.array([True, True]), "constant"),
-        ("c", pa.array([5, 5], pa.timestamp("ns")), "constant"),
-        ("c", text(*(f"k{i:03}" for i in range(24))), "an id: all 24 values differ"),
-        ("c", text(*(str(i) for i in range(1, 25))), "an id: the integers 1 to 24"),
-        ("c", pa.array([3, 1, 0, 2, 7, 6, 5, 4, 8]), "an id: the integers 0 to 8"),
-        ("customer_id", pa.array([5, 91, 12, 44, 80, 13, 2, 70, 66]), "an id"),
-        ("c", text(*(f"{i * 7919:08x}-4cdf-4fea" for i in range(1, 30))), "an id: hexadecimal"),
-        ("c", pa.array([10**18 + 37 * i for i in range(20)]), "an id: integers of 19 digits"),
-        ("c", pa.array([[1], [2]]), "each cell holds several values"),
-        ("c", pa.array([{"a": 1}, {"a": 2}]), "each cell holds several values"),
-        ("c", pa.array([b"a", b"b"]), "bytes"),
-    ],
-)  # fmt: skip
-@pytest.mark.usefixtures("values_shown")
-def test_left_out(name: str, column: pa.Array, why: str) -> None:
-    assert reason(column, name).startswith(why)
-
-
-@pytest.mark.parametrize(
-    ("column", "why"),
-    [
-        (text("7", "7", "7"), "constant: every cell is the same"),
-        (text("Ash", "ash", "Ash"), "constant: every cell is the same"),
-        (pa.array([5, 5], pa.timestamp("ns")), "constant: every cell is the same"),
-        (text(*(f"k{i:03}" for i in range(24))), "an id: all 24 values differ"),
-        (text(*(str(i) for i in range(1, 25))), "an id: integers without a gap, each once"),
-        (text(*(f"{i * 7919:08x}-4cdf-4fea" for i in range(1, 30))), "an id: hexadecimal codes, 29 different ones in"),
-    ],
-)
-def test_reasons_quote_no_cell_unasked(column: pa.Array, why: str) -> None:
-    said = reason(column, "c")
-    assert said.startswith(why)
-    assert "(" not in said
-
-
-@pytest.mark.parametrize(
-    ("name", "column"),
-    [
-        ("c", pa.array([0.5 * i for i in range(30)])),  # all different, but no integers
-        ("staff", pa.array(range(10, 40))),  # a sequence that does not count rows
-        ("year", pa.array(range(1990, 2020))),
-        ("c", pa.array([5, 91, 12, 44, 80, 13, 2, 70, 66])),  # integers, all different
-        ("customer_id", pa.array([1, 2, 1, 2, 3, 3, 1, 2, 3, 1])),  # repeated: says which rows belong together
-        ("humidity", pa.array([5, 91, 12, 44, 80, 13, 2, 70, 66])),  # ends in "id...": no id
-        ("paid", pa.array([5, 91, 12, 44, 80, 13, 2, 70, 66])),
-    ],
-)
-def test_measurements_are_kept(name: str, column: pa.Array) -> None:
-    x, encoder = encode(column, name)
-    assert encoder.left_out == []
-    assert x.shape[1] == 1
-    assert np.isfinite(x).all()
 
 
 def test_row_numbers_are_better_than_nothing() -> None:
@@ -317,9 +25,6 @@ def test_no_columns_at_all() -> None:
     encoder = AttributeEncoder()
     assert encoder.fit_transform([]).shape == (0, 0)
     assert encoder.fit_transform([("c", text("", ""))]).shape == (2, 0)
-
-
-# --- the whole table
 
 
 def mixed_table() -> list[tuple[str, pa.Array]]:
@@ -381,11 +86,6 @@ def test_transform_of_other_rows() -> None:
     assert np.isnan(x[:, 5]).all()
 
 
-def test_an_unknown_category_is_zero_where_all_were_kept() -> None:
-    encoder = AttributeEncoder().fit([("shade", text("red", "blue", "green", "red", "blue", "green"))])
-    np.testing.assert_array_equal(encoder.transform([("shade", text("violet"))]), [[0, 0, 0]])
-
-
 @pytest.mark.parametrize(
     ("fitted", "other", "same"),
     [
@@ -418,9 +118,6 @@ def test_duplicate_and_composed_names() -> None:
     np.testing.assert_array_equal(again, x)
 
 
-# --- data frames and arrays
-
-
 def test_columns_of_a_frame() -> None:
     frame = pd.DataFrame({"a": [1, 2], 5: ["x", None], "mixed": [1, "y"], "when": [pd.Timestamp("2024-01-01"), pd.NaT]})
     frame.insert(4, "a", [0.5, NAN], allow_duplicates=True)
@@ -437,22 +134,6 @@ def test_columns_of_an_array() -> None:
     assert [(name, column.to_pylist()) for name, column in objects] == [("x0", ["a", None]), ("x1", ["1", "b"])]
     with pytest.raises(ValueError, match="2 dimensions"):
         columns_of(np.zeros(3))
-
-
-def test_numbers_and_categories_need_no_scikit_learn() -> None:
-    code = """
-import sys, pyarrow as pa
-from vsacli.tables.attributes import AttributeEncoder
-t = lambda *cells: pa.array(cells, pa.large_string())
-x = AttributeEncoder().fit_transform([("a", t("1", "?", "3%")), ("b", t("x", "y", "x")), ("c", t("5", "6", "1"))])
-assert x.shape == (3, 3), x
-print([m for m in ("sklearn", "skrub", "torch") if m in sys.modules])
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
-# --- rows of another table above
 
 
 def own_columns(n: int = 20) -> list[tuple[str, pa.Array]]:
