@@ -69,6 +69,29 @@ def test_packed_attributes_give_the_same_bits(monkeypatch: pytest.MonkeyPatch, m
     assert held[6] == (10_000 if most > 5000 else 20_000)
 
 
+@pytest.mark.parametrize(("distinct", "collide", "held"), [(1000, False, 4), (1000, True, 24), (2000, False, 24)])
+def test_attributes_of_few_texts_share_one_number_a_row(
+    monkeypatch: pytest.MonkeyPatch, distinct: int, collide: bool, held: int
+):
+    monkeypatch.setattr(compact, "_BLOCK", 999)
+    monkeypatch.setattr(compact, "_MOST", 300)
+    if collide:
+        monkeypatch.setattr(compact, "_hashes", lambda bits: np.zeros(len(bits), np.uint64))
+    rng = np.random.default_rng(0)
+    texts = rng.normal(size=(distinct, 7)).astype(np.float32)
+    texts[3] = np.nan
+    texts[:, 2] = texts[:, 2] > 0  # packed by itself
+    x = texts[rng.integers(0, distinct, 5000)]
+    store = CompactAttributes(len(x))
+    store.append(x)
+    bits = x.view(np.uint32)
+    assert (store.take(np.arange(5000)).view(np.uint32) == bits).all()
+    part = np.stack(list(store.parts(1234, 4321)), axis=1)
+    assert (part.view(np.uint32) == bits[1234:4321]).all()
+    arrays = {id(a.codes): a.codes.nbytes for a in store._attributes}
+    assert sum(arrays.values()) == 5000 * held + 5000 // 8
+
+
 def test_hashes_of_packed_attributes_are_the_same(monkeypatch: pytest.MonkeyPatch):
     x = mixed_attributes()
     whole = attribute_signatures(x)

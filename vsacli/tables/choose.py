@@ -183,6 +183,7 @@ def _fit_text(name: str, column: pa.Array, decimal: str, seed: int) -> Fitted:
     fitted = _fit_mostly_numbers(name, plain, rest, style, numbers)
     if fitted is not None:
         return fitted
+    del plain, rest, zeros_and_ones  # as large as the column
     return _fit_categories(name, distinct_cells(column), decimal, seed)
 
 

@@ -14,6 +14,8 @@ import pyarrow.compute as pc
 
 from vsacli.tables.missing import PANDAS_TOKENS, SPACES
 
+_BLOCK = 1 << 20  # rows counted together
+
 
 @dataclass
 class Distinct:
@@ -50,13 +52,15 @@ class Distinct:
         return np.concatenate([per_value, missing])[self.codes]
 
 
-def distinct_cells(text: pa.Array) -> Distinct:
+def distinct_cells(text: pa.Array | pa.ChunkedArray) -> Distinct:
     """Collect the distinct cells of a column of strings; white space and `PANDAS_TOKENS` are missing."""
     encoded = text.dictionary_encode()
-    spelled = trimmed(encoded.dictionary)
+    chunks = encoded.chunks if isinstance(encoded, pa.ChunkedArray) else [encoded]  # all with one dictionary
+    spelled = trimmed(chunks[0].dictionary if chunks else pa.array([], text.type))
     missing = pc.is_in(spelled, value_set=pa.array(["", *sorted(PANDAS_TOKENS)], type=spelled.type))
-    indices = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
+    indices = np.concatenate([np.empty(0, np.int32), *(_indices(chunk) for chunk in chunks)])
     cells = Distinct(spelled, indices, np.empty(0))
+    del encoded, chunks, indices  # as large as the column
     return cells.merged(pc.if_else(missing, pa.scalar(None, spelled.type), spelled))
 
 
@@ -69,9 +73,18 @@ def _sorted_codes(encoded: pa.DictionaryArray) -> tuple[np.ndarray, pa.Array]:
     order = pc.sort_indices(encoded.dictionary).to_numpy()
     rank = np.full(len(order) + 1, -1, dtype=np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
-    indices = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    return rank[indices], encoded.dictionary.take(pa.array(order))
+    return rank[_indices(encoded)], encoded.dictionary.take(pa.array(order))
+
+
+def _indices(encoded: pa.DictionaryArray) -> np.ndarray:
+    indices = encoded.indices
+    if indices.null_count:
+        indices = indices.fill_null(-1)
+    return indices.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
 
 
 def _count(codes: np.ndarray, k: int) -> np.ndarray:
-    return np.bincount(codes + 1, minlength=k + 1)[1:].astype(np.int64)
+    counts = np.zeros(k + 1, np.int64)
+    for start in range(0, len(codes), _BLOCK):  # bincount makes int64 of what it counts
+        counts += np.bincount(codes[start : start + _BLOCK] + 1, minlength=k + 1)
+    return counts[1:]

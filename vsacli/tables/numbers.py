@@ -23,6 +23,7 @@ _GROUPED = {
 _MAX_LENGTH = 40
 _MAIN_UNIT_SHARE = 0.98  # of the cells with a unit; those with another are words
 _FEW_CELLS = 12
+_BLOCK = 1 << 20  # cells read together: what is computed on the way takes no more room in a larger table
 _MAX_BOUND_SHARE = 0.5
 
 FACTORS = {"%": 1e-2, "‰": 1e-3, "k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "bn": 1e9}
@@ -99,11 +100,18 @@ def set_plain_apart(text: pa.Array, decimal: str) -> tuple[np.ndarray, Distinct]
     rest : Distinct
         The other cells; the plain ones are missing there.
     """
-    text = trimmed(text)
-    is_plain = pc.match_substring_regex(text, _PLAIN[decimal])
-    plain = plain_numbers(pc.if_else(is_plain, text, _null(text)), decimal)
-    assert plain is not None  # what _PLAIN matches casts
-    return plain, distinct_cells(pc.if_else(is_plain, _null(text), text))
+    plain, rest = np.full(len(text), np.nan), []
+    for start in range(0, len(text), _BLOCK):
+        block = text.slice(start, _BLOCK)
+        bare = trimmed(block)
+        is_plain = pc.match_substring_regex(bare, _PLAIN[decimal])
+        if pc.any(is_plain).as_py():
+            numbers = plain_numbers(pc.if_else(is_plain, bare, _null(bare)), decimal)
+            assert numbers is not None  # what _PLAIN matches casts
+            plain[start : start + _BLOCK] = numbers
+            block = pc.if_else(is_plain, _null(bare), bare)
+        rest.append(block)
+    return plain, distinct_cells(pa.chunked_array(rest, text.type))
 
 
 def to_float64(numbers: pa.Array) -> np.ndarray:

@@ -11,7 +11,7 @@ import numpy as np
 from vsacli.errors import InputError
 from vsacli.tables.scanner import Bytes
 
-LARGE = 128 << 20  # bytes from which on a file is not kept in memory once the positions of its cells are known
+LARGE = 32 << 20  # bytes from which on a file is not kept in memory once the positions of its cells are known
 _PIECE = 1 << 24
 
 
