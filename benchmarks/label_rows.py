@@ -19,11 +19,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv
 
 VSA = Path(sys.executable).parent / "vsa"
 BLOCK = 100_000  # rows drawn at a time
-WORDS = np.array([f"{a}{b}" for a in ("ka", "lo", "mi", "nu", "pe", "ri") for b in ("den", "ful", "gar", "hol", "jam")])
+WORDS = [f"{a}{b}" for a in ("ka", "lo", "mi", "nu", "pe", "ri") for b in ("den", "ful", "gar", "hol", "jam")]
 
 
 @dataclass
@@ -42,31 +44,39 @@ def write_table(path: Path, rows: int, labels: int, columns: int, classes: int =
     """
     rng = np.random.default_rng(0)
     places = np.linspace(0, rows - 1, labels).astype(int)
-    given = dict(zip(places.tolist(), (np.arange(labels) % classes).tolist(), strict=True))
-    names = np.array([f"class {c:03d}" for c in range(classes)] if classes > 3 else ["alpha", "beta", "gamma"])
-    for start in range(0, rows, BLOCK):
-        n = min(BLOCK, rows - start)
-        code = rng.integers(0, classes, n)
-        if classes > 3:
-            for i in places[(places >= start) & (places < start + n)].tolist():
-                code[i - start] = given[i]
-        frame = {}
-        for j in range(columns):
-            signal = code * (3 / classes * rng.normal(0.8, 0.2)) + rng.normal(0, 1, n)
-            if words and j in (1, 3):
-                frame[f"t{j}"] = [
-                    " ".join(row) for row in WORDS[rng.integers(0, len(WORDS), (n, 4)) // 2 * 2 + code[:, None] % 2]
-                ]
-            elif j % 2 == 0:
-                frame[f"x{j}"] = np.round(signal, 3)
-            elif j % 6 == 1:
-                frame[f"n{j}"] = np.clip(signal * 3 + 5, 0, 20).astype(int)
-            elif j % 6 == 3:
-                frame[f"c{j}"] = np.array(["low", "mid", "high", "top"])[np.clip(signal, 0, 3).astype(int)]
-            else:
-                frame[f"b{j}"] = np.where(signal > 1, "yes", "no")
-        frame["label"] = [name if start + i in given else "" for i, name in enumerate(names[code])]
-        pd.DataFrame(frame).to_csv(path, mode="a" if start else "w", header=not start, index=False)
+    given = np.arange(labels) % classes  # class of each
+    names = pa.array([f"class {c:03d}" for c in range(classes)] if classes > 3 else ["alpha", "beta", "gamma"])
+    with path.open("wb") as file:
+        for start in range(0, rows, BLOCK):
+            n = min(BLOCK, rows - start)
+            here = (places >= start) & (places < start + n)
+            code = rng.integers(0, classes, n)
+            if classes > 3:
+                code[places[here] - start] = given[here]
+            frame: dict[str, pa.Array] = {}
+            for j in range(columns):
+                signal = code * (3 / classes * rng.normal(0.8, 0.2)) + rng.normal(0, 1, n)
+                if words and j in (1, 3):
+                    drawn = rng.integers(0, len(WORDS), (n, 4)) // 2 * 2 + code[:, None] % 2
+                    frame[f"t{j}"] = pc.binary_join_element_wise(*(_spelled(WORDS, word) for word in drawn.T), " ")
+                elif j % 2 == 0:
+                    frame[f"x{j}"] = pa.array(np.round(signal, 3))
+                elif j % 6 == 1:
+                    frame[f"n{j}"] = pa.array(np.clip(signal * 3 + 5, 0, 20).astype(int))
+                elif j % 6 == 3:
+                    frame[f"c{j}"] = _spelled(["low", "mid", "high", "top"], np.clip(signal, 0, 3).astype(int))
+                else:
+                    frame[f"b{j}"] = _spelled(["no", "yes"], signal > 1)
+            shown = np.zeros(n, bool)
+            shown[places[here] - start] = True
+            frame["label"] = pc.if_else(pa.array(shown), names.take(pa.array(code)), "")
+            if not start:
+                file.write((",".join(frame) + "\n").encode())
+            csv.write_csv(pa.table(frame), file, csv.WriteOptions(include_header=False, quoting_style="none"))
+
+
+def _spelled(words: list[str], which: np.ndarray) -> pa.Array:
+    return pa.array(words).take(pa.array(which.astype(int)))
 
 
 def measure(path: Path, output: Path) -> Run:
