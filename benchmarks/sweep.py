@@ -216,14 +216,14 @@ def picture(path: Path, points: list[Point]) -> None:
             if not all(line):
                 continue
             means = [float(np.mean([p.accuracy for p in at])) for at in line]
-            errors = [float(np.mean([p.stderr for p in at])) for at in line]
+            errors = [deviation(at) for at in line]
             label = f"{shot} label{'s' * (shot > 1)} a class"
             axes.errorbar(
                 range(len(values)), means, errors, marker="o", ms=3, capsize=2, color=f"C{color}", label=label
             )
             for i, at in enumerate(line):
                 if len(at) > 1:  # seeds
-                    axes.plot([i] * len(at), [p.accuracy for p in at], ".", ms=3, color=f"C{color}", alpha=0.5)
+                    axes.plot([i] * len(at), [p.accuracy for p in at], "x", ms=4, color=f"C{color}", alpha=0.5)
         title, label = PANELS[name]
         axes.set_title(f"{title}\n{suite}", fontsize=8)
         axes.set_xticks(range(len(values)), values)
@@ -236,6 +236,13 @@ def picture(path: Path, points: list[Point]) -> None:
     figure.legend([lines[n] for n in names], names, loc="outside lower center", ncols=len(names), frameon=False)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+
+
+def deviation(points: list[Point]) -> float:
+    """The standard error of a mean over seeds; of a single run that over families."""
+    if len(points) == 1:
+        return points[0].stderr
+    return float(np.std([p.accuracy for p in points], ddof=1) / np.sqrt(len(points)))
 
 
 if __name__ == "__main__":
