@@ -190,7 +190,7 @@ def test_signals_end_the_run_quietly(tmp_path: Path, number: int, code: int):
 
 
 def test_closed_standard_streams(path: Path):
-    script = f"'{VSA}' label '{path}' -t label >&- 2>err.txt; echo $?; '{VSA}' label '{path}' -t lable 2>&-; echo $?"
+    script = f"'{VSA}' label '{path}' -t label -q >&- 2>err.txt; echo $?; '{VSA}' label '{path}' -t lable 2>&-; echo $?"
     done = subprocess.run(["bash", "-c", script], cwd=path.parent, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["1", "2"]
     assert (path.parent / "err.txt").read_text().startswith("vsa: error: cannot write standard output")

@@ -81,7 +81,7 @@ def test_a_disk_that_fills_up_leaves_the_old_file(table: Path):
     (table / "out.csv").write_bytes(b"old")
     large = b"x,label\n" + b"1,a\n2,\n" * 200_000
     (table / "large.csv").write_bytes(large)
-    script = f"ulimit -f 100; trap '' XFSZ; exec '{VSA}' label large.csv -t label -o out.csv"
+    script = f"ulimit -f 100; trap '' XFSZ; exec '{VSA}' label large.csv -t label -o out.csv -q"
     done = subprocess.run(["bash", "-c", script], cwd=table, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (1, "")
     assert re.fullmatch(r"vsa: error: cannot write out\.csv: File too large\n", done.stderr)
