@@ -23,6 +23,7 @@ from vsacli.training.card import card_text
 from vsacli.training.config import TrainConfig
 from vsacli.training.distributed import Group
 from vsacli.training.folder import MetricsLog, keep_checkpoint
+from vsacli.training.heap import give_back_free_memory
 from vsacli.training.initial import start_from
 from vsacli.training.optimizer import build_optimizers, rate_factor
 from vsacli.training.state import load_optimizer_tensors, load_state, optimizer_tensors, save_state
@@ -32,6 +33,8 @@ from vsacli.training.validate import Stopped, validate
 
 Report = Callable[[dict[str, Any]], None]
 Outcome = Literal["done", "no better", "stopped"]
+
+TRIM_EVERY = 30.0  # seconds between two clearances of the heap, which cost a few hundredths of one
 
 
 class Trainer:
@@ -164,6 +167,7 @@ class Trainer:
         saves = Every(c.save_every, c.save_steps, now)
         validations = Every(c.validate_every, c.validate_steps, now)
         tells = Every(c.tell_every, c.tell_steps, now)
+        trims = Every(TRIM_EVERY, None, now)
         told = Interval(now, self.tasks_seen)
         batches = batches_from(self.step, self.batches, c, self.device)
         self.model.train()
@@ -202,6 +206,9 @@ class Trainer:
                 told = Interval(self.clock.elapsed, self.tasks_seen)
             elif self.device.type == "cpu":
                 self._check_bad()
+            if self.device.type == "cpu" and trims.due(self.step, elapsed):
+                give_back_free_memory()
+                trims.last = elapsed
             if not main:
                 continue
             if self.validation and validations.due(self.step, elapsed):

@@ -1,0 +1,57 @@
+"""Free memory goes back to the system."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+import sys
+
+import pytest
+
+from vsacli.training import heap, loop
+
+from .conftest import MakeTrainer
+
+# Frees all but the last of many blocks, which keeps the heap from getting shorter; prints the memory taken, in MB.
+GAPS = """
+from vsacli.training.heap import give_back_free_memory
+def taken():
+    return int(open("/proc/self/statm").read().split()[1]) * 4096 / 1e6
+blocks = [b"x" * 60_000 for _ in range(4000)]
+last = blocks[-1]
+blocks.clear()
+print(taken())
+give_back_free_memory()
+print(taken())
+"""
+
+
+@pytest.mark.skipif(heap._malloc_trim() is None or sys.platform != "linux", reason="no glibc")
+def test_gaps_in_the_heap_are_given_back() -> None:
+    done = subprocess.run([sys.executable, "-c", GAPS], capture_output=True, text=True, check=True)
+    before, after = map(float, done.stdout.split())
+    assert before > 200
+    assert before - after > 200
+
+
+def test_another_c_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Other:
+        def __init__(self, name: None) -> None:
+            pass
+
+    monkeypatch.setattr(ctypes, "CDLL", Other)
+    heap._malloc_trim.cache_clear()
+    assert heap._malloc_trim() is None
+    heap.give_back_free_memory()
+    heap._malloc_trim.cache_clear()
+
+
+def test_a_run_does_it_now_and_then(make_trainer: MakeTrainer, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[int] = []
+    monkeypatch.setattr(loop, "give_back_free_memory", lambda: done.append(trainer.step))
+    for seconds, steps in ((0.0, [1, 2, 3]), (3600.0, [])):
+        monkeypatch.setattr(loop, "TRIM_EVERY", seconds)
+        trainer = make_trainer(f"run-{seconds}", steps=3)
+        trainer.run()
+        assert done == steps
+        done.clear()
