@@ -2,11 +2,13 @@
 
 That is the loop of `--suggest-to` and `--labeled`: some rows are written, a person labels them, and they come back
 beside themselves. They give labels, and say nothing about what a column holds: an id would look as if it came twice.
+A row that comes back as it was is not asked of the network: it has a label.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,7 +29,28 @@ ALIKE = 2 / 3
 _WHOLE = 2.0**53  # numbers beyond it may be different ones that float64 does not tell apart
 
 
-def find_copies(context: LabeledContext, skip: Collection[int | None]) -> np.ndarray:
+@dataclass(frozen=True)
+class Copies:
+    """Which rows of the other table are rows of the table to fill.
+
+    Attributes
+    ----------
+    of : int64 (rows of the context,)
+        The row of the table to fill that each is a copy of; -1 where it is of none.
+    unchanged : bool (rows of the context,)
+        Whether it agrees with that row in every compared cell, of at least two.
+    """
+
+    of: np.ndarray
+    unchanged: np.ndarray
+
+    @property
+    def any_row(self) -> np.ndarray:
+        """Bool (rows of the context,): which are copies."""
+        return self.of >= 0
+
+
+def find_copies(context: LabeledContext, skip: Collection[int | None]) -> Copies:
     """Find which labeled rows of the other table stand in the table to fill, too.
 
     Parameters
@@ -38,7 +61,7 @@ def find_copies(context: LabeledContext, skip: Collection[int | None]) -> np.nda
 
     Returns
     -------
-    bool (rows of the context,)
+    Copies
 
     Notes
     -----
@@ -58,16 +81,17 @@ def find_copies(context: LabeledContext, skip: Collection[int | None]) -> np.nda
             break
     has_twin = np.flatnonzero(twin >= 0)
     if not len(has_twin):
-        return twin >= 0
+        return Copies(twin, twin >= 0)
     alike = np.zeros(len(has_twin), np.int64)
     for j in compared:
         above, below = _keys(context, j)
         above, below = above.take(pa.array(has_twin)), below.take(pa.array(twin[has_twin]))
         same = pc.or_(pc.fill_null(pc.equal(above, below), False), pc.and_(pc.is_null(above), pc.is_null(below)))
         alike += same.to_numpy(zero_copy_only=False)
-    copies = np.zeros(context.n_rows, bool)
-    copies[has_twin] = alike >= ALIKE * len(compared)
-    return copies
+    twin[has_twin[alike < ALIKE * len(compared)]] = -1
+    unchanged = np.zeros(context.n_rows, bool)
+    unchanged[has_twin] = (alike == len(compared)) & (len(compared) > 1)
+    return Copies(twin, unchanged)
 
 
 def _keys(context: LabeledContext, column: int) -> tuple[pa.Array, pa.Array]:

@@ -56,7 +56,7 @@ def encode_attributes(job: Job, *, useless: Mapping[int, str] | None = None) -> 
 
     columns = _ColumnsToEncode(job, useless or {})
     encoder = AttributeEncoder(seed=job.options.seed)
-    x = encoder.fit_transform(columns, decimal=job.table.decimal, copies=columns.copies())
+    x = encoder.fit_transform(columns, decimal=job.table.decimal, copies=_copies(job))
     _note_attributes(encoder, job)
     return Encoded(x, encoder, columns.read)
 
@@ -68,7 +68,7 @@ def pack_attributes(job: Job) -> CompactAttributes:
 
     columns = _ColumnsToEncode(job, {})
     encoder = AttributeEncoder(seed=job.options.seed)
-    x = encoder.fit_into(CompactAttributes, columns, decimal=job.table.decimal, copies=columns.copies())
+    x = encoder.fit_into(CompactAttributes, columns, decimal=job.table.decimal, copies=_copies(job))
     _note_attributes(encoder, job)
     assert x is not None  # else there was no attribute
     return x
@@ -89,12 +89,6 @@ class _ColumnsToEncode:
         self._job = job
         self.read: list[tuple[int, pa.DataType]] = []
 
-    def copies(self) -> np.ndarray | None:
-        """Which labeled rows of the other table are rows of this one, too; None if there is no other."""
-        from vsacli.copies import find_copies
-
-        return find_copies(self._job.context, self._skip) if self._job.context else None
-
     def __iter__(self) -> Iterator[tuple[str, pa.Array]]:
         table, context = self._job.table, self._job.context
         for j in context.matched() if context else range(len(table.columns)):
@@ -104,6 +98,10 @@ class _ColumnsToEncode:
                 self.read.append((j, cells.type))
                 yield table.columns[j], cells
                 del cells
+
+
+def _copies(job: Job) -> np.ndarray | None:
+    return None if job.copies is None else job.copies.any_row
 
 
 def _note_attributes(encoder: AttributeEncoder, job: Job) -> None:

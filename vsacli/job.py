@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from vsacli.context import LabeledContext
+    from vsacli.copies import Copies
     from vsacli.tables.table import Table
 
 ProgressCallback = Callable[[str, int, int], None]  # step, rows done, rows in all
@@ -85,3 +87,13 @@ class Job:
     def n_above(self) -> int:
         """Rows of the other table, which come first."""
         return self.context.n_rows if self.context else 0
+
+    @cached_property
+    def copies(self) -> Copies | None:
+        """Which labeled rows of the other table are rows of this one, too; None if there is no other."""
+        from vsacli.copies import find_copies
+
+        if self.context is None:
+            return None
+        excluded = (j for j, name in enumerate(self.table.columns) if name in self.options.exclude)
+        return find_copies(self.context, {self.column, *excluded})

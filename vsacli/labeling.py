@@ -17,7 +17,7 @@ import numpy as np
 from vsacli.cellvalues import quoted
 from vsacli.encoded import Encoded, encode_attributes, pack_attributes
 from vsacli.errors import DataError, UsageError
-from vsacli.filling import Answers, Labels, certain, count_by_class, spell
+from vsacli.filling import Answers, Labels, certain, count_by_class, spell, with_given
 from vsacli.job import Job, LabelOptions, LabelReport, ProgressCallback, silent
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def label_table(
             encoded = encode_attributes(job)
             x = encoded.x
         best_only = observe is None and not options.proba
-        answers = _ask_network(checkpoint, x, target, job, best_only)
+        answers = with_given(job, target, _ask_network(checkpoint, x, target, job, best_only))
         del x
         if observe is None:
             encoded = None  # before the cells are spelled: it may be the largest thing in memory
