@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import resource
 import sys
 import tempfile
 import time
@@ -30,11 +31,18 @@ WORDS = [f"{a}{b}" for a in ("ka", "lo", "mi", "nu", "pe", "ri") for b in ("den"
 
 @dataclass
 class Run:
-    """One labeling run: sizes in bytes, time in seconds."""
+    """One labeling run: sizes in bytes, time in seconds; `cpu_seconds` is what all its threads took together."""
 
     file_bytes: int
     seconds: float
+    cpu_seconds: float
     peak_bytes: int
+
+    @classmethod
+    def of(cls, path: Path, seconds: float, usage: resource.struct_rusage) -> Run:
+        """What the system says of an ended process."""
+        unit = 1 if sys.platform == "darwin" else 1024
+        return cls(path.stat().st_size, seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * unit)
 
 
 def write_table(path: Path, rows: int, labels: int, columns: int, classes: int = 3, *, words: bool = False) -> None:
@@ -88,8 +96,7 @@ def measure(path: Path, output: Path) -> Run:
     took = time.perf_counter() - start
     if status:
         sys.exit(f"{' '.join(command)} failed with {os.waitstatus_to_exitcode(status)}")
-    unit = 1 if sys.platform == "darwin" else 1024
-    return Run(path.stat().st_size, took, usage.ru_maxrss * unit)
+    return Run.of(path, took, usage)
 
 
 def main() -> int:
