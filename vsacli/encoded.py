@@ -63,14 +63,19 @@ def encode_attributes(job: Job, *, useless: Mapping[int, str] | None = None) -> 
 
 def pack_attributes(job: Job) -> CompactAttributes:
     """The same attributes, of a large table in less room."""
+    import pyarrow as pa
+
     from vsacli.compact import CompactAttributes
     from vsacli.tables.attributes import AttributeEncoder
+    from vsacli.training.heap import give_back_free_memory
 
     columns = _ColumnsToEncode(job, {})
     encoder = AttributeEncoder(seed=job.options.seed)
     x = encoder.fit_into(CompactAttributes, columns, decimal=job.table.decimal, copies=_copies(job))
     _note_attributes(encoder, job)
     assert x is not None  # else there was no attribute
+    pa.default_memory_pool().release_unused()
+    give_back_free_memory()  # a tenth of what the process holds by now, which the network can have
     return x
 
 
