@@ -2,13 +2,15 @@
 # Meta-trains the bundled checkpoints anew: models/recipes/train.sh CORPUS OUT [cpu|gpu]
 #
 # CORPUS is a folder of tables with manifest.csv (see `vsa meta-train --help`); stages land in OUT. Interrupt it at any time:
-# the same command goes on where it was. cpu: one core and a half for 6 hours; gpu: 10 minutes of a data-centre GPU.
+# the same command goes on where it was. cpu: one core and a half for 7 hours; gpu: 10 minutes of a data-centre GPU.
 # VSA names the command, if it is not `vsa`.
 set -euo pipefail
 
 corpus=${1:?CORPUS} out=${2:?OUT} machine=${3:-cpu}
-net=(--model layers=4 --model width=48 --model heads=4 --model head_width=12 --model ff_width=96 --model channels=4)
-common=(--data "$corpus" --synthetic prior "${net[@]}")
+sizes=(--model width=48 --model heads=4 --model head_width=12 --model ff_width=96 --model channels=4)
+common=(--data "$corpus" --synthetic prior "${sizes[@]}")
+four=(--model layers=4)
+eight=(--model layers=8 --model kernel_ridge=true)  # starts with the answers of a network of four without
 
 # stage NAME OPTIONS...: runs it, goes on with it, or leaves it where it is complete
 stage() {
@@ -26,18 +28,20 @@ case $machine in
 cpu)
   export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1}
   many=(--cells 16000 --save-every 1m)
-  stage classes-1 "${common[@]}" --kind classification --cells 12000 --max-time 100m --validate-every 4m
-  stage numbers-1 "${common[@]}" --kind regression --cells 12000 --max-time 46m --validate-every 4m \
+  stage classes-1 "${common[@]}" "${four[@]}" --kind classification --cells 12000 --max-time 100m --validate-every 4m
+  stage numbers-1 "${common[@]}" "${four[@]}" --kind regression --cells 12000 --max-time 46m --validate-every 4m \
     --init "$out/classes-1" --muon-rate 0.006 --learning-rate 0.0015
-  stage classification "${common[@]}" "${many[@]}" --kind classification --init "$out/classes-1" \
+  stage classification "${common[@]}" "${four[@]}" "${many[@]}" --kind classification --init "$out/classes-1" \
     --shots 1-16 --unlabeled 5-60 --max-time 95m --validate-every 5m --seed 7
-  stage regression "${common[@]}" "${many[@]}" --kind regression --init "$out/numbers-1" \
+  stage numbers-2 "${common[@]}" "${four[@]}" "${many[@]}" --kind regression --init "$out/numbers-1" \
     --shots 5-60 --unlabeled 15-150 --max-time 92m --validate-every 6m --seed 7
+  stage regression "${common[@]}" "${eight[@]}" "${many[@]}" --kind regression --init "$out/numbers-2" \
+    --shots 5-60 --unlabeled 15-150 --max-time 90m --validate-every 6m --muon-rate 0.008 --seed 31
   ;;
 gpu)
   many=(--device cuda --precision bfloat16 --compile --cells 400000 --workers 8 --save-every 1m --validate-every 1m)
-  stage classification "${common[@]}" "${many[@]}" --kind classification --shots 1-16 --unlabeled 5-60 --max-time 5m
-  stage regression "${common[@]}" "${many[@]}" --kind regression --shots 5-60 --unlabeled 15-150 --max-time 4m \
+  stage classification "${common[@]}" "${four[@]}" "${many[@]}" --kind classification --shots 1-16 --unlabeled 5-60 --max-time 5m
+  stage regression "${common[@]}" "${eight[@]}" "${many[@]}" --kind regression --shots 5-60 --unlabeled 15-150 --max-time 4m \
     --init "$out/classification"
   ;;
 *)
