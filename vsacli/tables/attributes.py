@@ -127,6 +127,7 @@ class AttributeEncoder:
                 result = result or store(n_rows)
                 if encoded is not None:
                     result.append(encoded)
+                del encoded  # before the next column is read
         except MemoryError:
             raise ResourceError(
                 f"{n_rows:,} rows of {len(self.attribute_names)} attributes or more do not fit in memory; leave out "
@@ -160,15 +161,16 @@ class AttributeEncoder:
         self.attribute_names, self.used, self.left_out, self._encoders = [], {}, [], {}
         fallbacks: list[tuple[Key, int, Fitted]] = []
         for key, column in _keyed(columns):
+            n_rows, encoded = len(column), None
             try:
-                fitted = self._fit_column(key[0], column, decimal, copies)
+                encoded = self._use(key, self._fit_column(key[0], column, decimal, copies))
             except LeftOut as reason:
                 self.left_out.append((key[0], str(reason)))
                 if reason.fallback is not None and not self._encoders:
                     fallbacks.append((key, len(self.left_out) - 1, reason.fallback))
-                yield len(column), None
-                continue
-            yield len(column), self._use(key, fitted)
+            del column  # before the next one is read
+            yield n_rows, encoded
+            del encoded
         if not self._encoders:  # numbers 1, 2, 3, ... are better than nothing to go by
             for key, _, fitted in fallbacks:
                 yield len(fitted[1]), self._use(key, fitted)
@@ -231,7 +233,9 @@ def _keyed(columns: Columns) -> Iterator[tuple[Key, pa.Array]]:
         seen[name] += 1
         if isinstance(column, pa.ChunkedArray):
             column = column.combine_chunks()
-        yield (name, seen[name]), simplified(column)
+        column = simplified(column)
+        yield (name, seen[name]), column
+        del column  # before the next one is read
 
 
 def _decoded(column: pa.Array) -> pa.Array:
