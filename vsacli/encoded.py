@@ -66,8 +66,8 @@ def pack_attributes(job: Job) -> CompactAttributes:
     import pyarrow as pa
 
     from vsacli.compact import CompactAttributes
+    from vsacli.heap import give_back_free_memory
     from vsacli.tables.attributes import AttributeEncoder
-    from vsacli.training.heap import give_back_free_memory
 
     columns = _ColumnsToEncode(job, {})
     encoder = AttributeEncoder(seed=job.options.seed)

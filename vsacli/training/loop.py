@@ -14,6 +14,7 @@ from torch import nn
 
 from vsacli.checkpoints import load_checkpoint
 from vsacli.errors import ResourceError, TrainingError
+from vsacli.heap import give_back_free_memory
 from vsacli.methods.registry import build_network
 from vsacli.tasks.episode import Episode
 from vsacli.tasks.sampler import BatchSampler
@@ -23,7 +24,6 @@ from vsacli.training.card import card_text
 from vsacli.training.config import TrainConfig
 from vsacli.training.distributed import Group
 from vsacli.training.folder import MetricsLog, keep_checkpoint
-from vsacli.training.heap import give_back_free_memory
 from vsacli.training.initial import start_from
 from vsacli.training.optimizer import build_optimizers, rate_factor
 from vsacli.training.state import load_optimizer_tensors, load_state, optimizer_tensors, save_state

@@ -8,13 +8,14 @@ import sys
 
 import pytest
 
-from vsacli.training import heap, loop
+from vsacli import heap
+from vsacli.training import loop
 
 from .conftest import MakeTrainer
 
 # Frees all but the last of many blocks, which keeps the heap from getting shorter; prints the memory taken, in MB.
 GAPS = """
-from vsacli.training.heap import give_back_free_memory
+from vsacli.heap import give_back_free_memory
 def taken():
     return int(open("/proc/self/statm").read().split()[1]) * 4096 / 1e6
 blocks = [b"x" * 60_000 for _ in range(4000)]
