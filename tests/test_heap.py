@@ -9,9 +9,6 @@ import sys
 import pytest
 
 from vsacli import heap
-from vsacli.training import loop
-
-from .conftest import MakeTrainer
 
 # Frees all but the last of many blocks, which keeps the heap from getting shorter; prints the memory taken, in MB.
 GAPS = """
@@ -45,14 +42,3 @@ def test_another_c_library(monkeypatch: pytest.MonkeyPatch) -> None:
     assert heap._malloc_trim() is None
     heap.give_back_free_memory()
     heap._malloc_trim.cache_clear()
-
-
-def test_a_run_does_it_now_and_then(make_trainer: MakeTrainer, monkeypatch: pytest.MonkeyPatch) -> None:
-    done: list[int] = []
-    monkeypatch.setattr(loop, "give_back_free_memory", lambda: done.append(trainer.step))
-    for seconds, steps in ((0.0, [1, 2, 3]), (3600.0, [])):
-        monkeypatch.setattr(loop, "TRIM_EVERY", seconds)
-        trainer = make_trainer(f"run-{seconds}", steps=3)
-        trainer.run()
-        assert done == steps
-        done.clear()

@@ -328,3 +328,14 @@ def test_config_of_an_older_version_is_read():
     for name in ("plain", "save_steps", "validate_steps", "tell_every", "tell_steps", "bad_steps", "join"):
         del values[name]
     assert TrainConfig.from_dict(values) == TrainConfig(model=tiny_model(), steps=3)
+
+
+def test_free_memory_is_given_back_now_and_then(make_trainer: MakeTrainer, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[int] = []
+    monkeypatch.setattr(loop_module, "give_back_free_memory", lambda: done.append(trainer.step))
+    for seconds, steps in ((0.0, [1, 2, 3]), (3600.0, [])):
+        monkeypatch.setattr(loop_module, "TRIM_EVERY", seconds)
+        trainer = make_trainer(f"run-{seconds}", steps=3)
+        trainer.run()
+        assert done == steps
+        done.clear()
