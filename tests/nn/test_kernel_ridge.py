@@ -128,3 +128,20 @@ def test_classes_are_one_hot_targets() -> None:
     torch.testing.assert_close(kernel_ridge_answers(batch), kernel_ridge_answers(as_numbers))
     # Centred targets sum to 0 over the classes, and so do answers where none is limited.
     assert kernel_ridge_answers(batch)[..., 2].sum(2).abs().max() < 1e-6
+
+
+def test_a_device_without_a_solver_is_spared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The meta device stands in for Apple's: whatever were computed there would have no values, and fail here."""
+    batch = batch_of(numbers(8))
+    moved: list[str] = []
+
+    def to(self: TaskBatch, device: str) -> TaskBatch:
+        moved.append(device)
+        return batch
+
+    monkeypatch.setattr(kernel_ridge, "WITHOUT_SOLVER", ("meta",))
+    monkeypatch.setattr(TaskBatch, "to", to)
+    elsewhere = replace(batch, x=batch.x.to("meta"))
+    answers = kernel_ridge_answers(elsewhere)
+    assert moved == ["cpu"]
+    assert (answers.device.type, answers.shape) == ("meta", kernel_ridge_answers(batch).shape)

@@ -20,6 +20,7 @@ RIDGES = tuple(1e-3 * 4.0**i for i in range(9))  # in units of a kernel whose di
 LENGTHS = (0.5, 2.0)  # of the RBF kernel (squared) and of the Laplace kernel
 FAR = 10.0  # largest z-score that the linear model sees
 BEYOND = 0.5  # no answer is further out than the labeled targets by this share of their range: there a line is a guess
+WITHOUT_SOLVER = ("mps",)  # devices for which torch.linalg.eigh is not written
 LEAST = 1e-4  # of 1 - leverage: float32 has no more digits
 
 
@@ -43,9 +44,13 @@ def kernel_ridge_answers(batch: TaskBatch) -> Tensor:
     Returns
     -------
     Tensor, shape (B, N, C, 3)
-        Less the mean of the labeled targets; of at least float32.
+        Less the mean of the labeled targets; of at least float32. Computed on the CPU for a device that has no
+        solver of eigenvalues (`WITHOUT_SOLVER`).
     """
-    with torch.autocast(batch.x.device.type, enabled=False):
+    device = batch.x.device
+    if device.type in WITHOUT_SOLVER:
+        return kernel_ridge_answers(batch.to("cpu")).to(device)
+    with torch.autocast(device.type, enabled=False):
         x, seen = observed_values(batch)
         x = x.to(torch.promote_types(x.dtype, torch.float32))
         mask = batch.labeled_mask.unsqueeze(-1).to(x.dtype)  # (B, L, 1)
