@@ -56,7 +56,7 @@ def limit_training(
     kept = {usable[i][:2] for i in chosen}
     return {
         source: TableStore(
-            [t for i, t in enumerate(store) if t.split != "train" or (source, i) in kept], list(store.skipped)
+            [t for i, t in enumerate(store) if t.split != "train" or (source, i) in kept], store.skipped, store.notes
         )
         for source, store in stores.items()
     }, len(usable)
