@@ -65,20 +65,26 @@ def test_a_method_starts_from_its_own_checkpoint_of_the_other_kind(tmp_path: Pat
         assert torch.equal(model.embedding.state_dict()[name], value), name
 
 
+def answers_as_it_started(tmp_path: Path, config: VSAConfig, **more: object) -> VSAModel:
+    """A network with more than the config has, started from one of the config, with the gradients of a first step."""
+    first = model_of(config)
+    save_checkpoint(tmp_path / "first", first, {}, "card")
+    model = VSAModel(replace(config, **more))
+    start_from(model, str(tmp_path / "first"))
+    collated = collate([episode(np.random.default_rng(0), config.kind)])
+    batch = replace(collated, tasks=collated.tasks.double())
+    model = model.double()
+    torch.testing.assert_close(answers(model, batch.tasks), answers(first.float().double(), batch.tasks))
+    episode_loss(model(batch.tasks), batch, 0.5).backward()
+    return model
+
+
 @pytest.mark.parametrize("config", [CONFIGS["default"], CONFIGS["regression-default"]], ids=lambda c: c.kind)
 @pytest.mark.parametrize("layers", [3, 5])
 def test_a_deeper_network_starts_with_the_answers_of_the_shallower(
     tmp_path: Path, config: VSAConfig, layers: int
 ) -> None:
-    shallow = model_of(config)
-    save_checkpoint(tmp_path / "shallow", shallow, {}, "card")
-    deep = VSAModel(replace(config, layers=layers))
-    start_from(deep, str(tmp_path / "shallow"))
-    collated = collate([episode(np.random.default_rng(0), config.kind)])
-    batch = replace(collated, tasks=collated.tasks.double())
-    deep = deep.double()
-    torch.testing.assert_close(answers(deep, batch.tasks), answers(shallow.float().double(), batch.tasks))
-    episode_loss(deep(batch.tasks), batch, 0.5).backward()
+    deep = answers_as_it_started(tmp_path, config, layers=layers)
     learning = {
         int(name.split(".")[1])
         for name, p in deep.named_parameters()
@@ -89,15 +95,7 @@ def test_a_deeper_network_starts_with_the_answers_of_the_shallower(
 
 @pytest.mark.parametrize("config", [CONFIGS["default"], CONFIGS["regression-default"]], ids=lambda c: c.kind)
 def test_kernel_ridge_answers_change_nothing_before_training(tmp_path: Path, config: VSAConfig) -> None:
-    plain = model_of(config)
-    save_checkpoint(tmp_path / "plain", plain, {}, "card")
-    reading = VSAModel(replace(config, layers=3, kernel_ridge=True))
-    start_from(reading, str(tmp_path / "plain"))
-    collated = collate([episode(np.random.default_rng(0), config.kind)])
-    batch = replace(collated, tasks=collated.tasks.double())
-    reading = reading.double()
-    torch.testing.assert_close(answers(reading, batch.tasks), answers(plain.float().double(), batch.tasks))
-    episode_loss(reading(batch.tasks), batch, 0.5).backward()
+    reading = answers_as_it_started(tmp_path, config, layers=3, kernel_ridge=True)
     assert reading.follow is not None
     assert reading.follow.weight.grad is not None
     assert bool(reading.follow.weight.grad.any())

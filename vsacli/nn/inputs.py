@@ -83,29 +83,36 @@ def observed_values(batch: TaskBatch) -> tuple[Tensor, Tensor]:
     return torch.where(seen, batch.x, torch.zeros_like(batch.x)), seen
 
 
-def standardized(x: Tensor, seen: Tensor, limit: float | None = SOFT_LIMIT) -> Tensor:
+def standardized(x: Tensor, seen: Tensor) -> Tensor:
     r"""Z-scores over the observed rows of each attribute, softly limited.
 
-    .. math:: z = (x - \bar x) / s, \qquad z \mapsto z / \sqrt{1 + (z/l)^2}
+    .. math:: z \mapsto z / \sqrt{1 + (z/5)^2}
 
     Parameters
     ----------
     x, seen : Tensor, shape (B, N, M)
         Values (0 where not seen) and where they count.
-    limit : float, optional
-        l; None: none.
 
     Returns
     -------
     Tensor, shape (B, N, M)
         0 where not seen and for an attribute without spread.
     """
+    return softly_limited(z_scores(x, seen))
+
+
+def softly_limited(z: Tensor) -> Tensor:
+    """z where it is small, nearing `SOFT_LIMIT` where it is large."""
+    return z / (1 + (z / SOFT_LIMIT).square()).sqrt()
+
+
+def z_scores(x: Tensor, seen: Tensor) -> Tensor:
+    """(x - mean) / s over the observed rows of each attribute; shapes as for :func:`standardized`."""
     count = seen.sum(1, keepdim=True).clamp(min=1)
     mean = x.sum(1, keepdim=True) / count
     centred = torch.where(seen, x - mean, torch.zeros_like(x))
     spread = (centred.square().sum(1, keepdim=True) / count).sqrt()
-    z = centred / spread.clamp(min=1e-6)
-    return z if limit is None else z / (1 + (z / limit).square()).sqrt()
+    return centred / spread.clamp(min=1e-6)
 
 
 def centred_ranks(x: Tensor, seen: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from vsacli.nn.batch import TaskBatch
 from vsacli.nn.heads.distance import squared_distances
-from vsacli.nn.inputs import observed_values, standardized
+from vsacli.nn.inputs import observed_values, softly_limited, z_scores
 
 LINEAR, RBF, LAPLACE = range(3)  # in the last mode of the answers
 MODELS = 3
@@ -59,9 +59,10 @@ def kernel_ridge_answers(batch: TaskBatch) -> Tensor:
         y = batch.one_hot().to(x.dtype)
         y = mask * (y - y.sum(1, keepdim=True) / mask.sum(1, keepdim=True).clamp(min=1))
 
-        z = standardized(x, seen, limit=None).clamp(-FAR, FAR)
+        scores = z_scores(x, seen)
+        z = scores.clamp(-FAR, FAR)
         linear = z @ z[:, : batch.n_labeled].transpose(1, 2) / m  # (B, N, L)
-        z = standardized(x, seen)
+        z = softly_limited(scores)
         squared = squared_distances(z, z[:, : batch.n_labeled]) / m
         absolute = torch.cdist(z, z[:, : batch.n_labeled], p=1) / m
         models = (

@@ -105,15 +105,12 @@ class VSAModel(Network[VSAConfig]):
             mean = mean + (share * (closed[:, batch.n_labeled :] - mean.unsqueeze(-1))).sum(-1)
         return scale.undo(mean, var)
 
-    def hidden(self, batch: TaskBatch) -> Tensor:
-        """The representation after the last block, (B, N, M + C, H)."""
-        return self._hidden(batch, self._closed_form(batch))
-
     def _closed_form(self, batch: TaskBatch) -> Tensor | None:
         """Answers of kernel ridge regression (B, N, C, 3), where the network reads them."""
         return kernel_ridge_answers(batch) if self.config.kernel_ridge else None
 
     def _hidden(self, batch: TaskBatch, closed: Tensor | None) -> Tensor:
+        """The representation after the last block, (B, N, M + C, H)."""
         z = input_tensor(batch, self.config)
         if closed is not None:
             # They stand in the label slots; attributes have none.
@@ -128,7 +125,7 @@ class VSAModel(Network[VSAConfig]):
         """Embeddings of all rows, (B, N, M * H^(B)); 0 at attributes that are padding."""
         if self.config.kind == "regression":
             batch, _ = scale_targets(batch, self.config.standardize)
-        return self._embeddings(batch, self.hidden(batch))
+        return self._embeddings(batch, self._hidden(batch, self._closed_form(batch)))
 
     def _embeddings(self, batch: TaskBatch, z: Tensor) -> Tensor:
         m = batch.x.shape[2]
