@@ -185,17 +185,18 @@ def _read_labeled(path: str, target: str, delimiter: str | None, encoding: str |
     """The table of --labeled, read as FILE is; or as detected, where a spreadsheet has saved it otherwise."""
     from vsacli.tables.table import read_table
 
-    try:
+    def with_target(delimiter: str | None = None, encoding: str | None = None) -> Table:
         table = read_table(path, delimiter=delimiter, encoding=encoding)
         table.find(target)
         return table
+
+    try:
+        return with_target(delimiter, encoding)
     except (DataError, UsageError):
         if path == "-" or (delimiter is None and encoding is None):
             raise
         try:
-            table = read_table(path)
-            table.find(target)
-            return table
+            return with_target()
         except VsaError:
             pass
         raise

@@ -10,6 +10,7 @@ from __future__ import annotations
 import codecs
 from dataclasses import dataclass
 
+from vsacli.cellvalues import quoted
 from vsacli.errors import DataError, UsageError
 
 CHUNK = 1 << 20
@@ -182,3 +183,11 @@ def line_of(data: bytes | bytearray | memoryview, at: int) -> int:
         crlf += piece.count(b"\r\n")
         crlf += piece.endswith(b"\r") and bytes(data[end : end + 1]) == b"\n"
     return 1 + lf + cr - crlf
+
+
+def not_in_encoding(error: UnicodeEncodeError, encoding: Encoding, name: str) -> DataError:
+    """What to raise where a label has a character that the encoding of the file `name` lacks."""
+    what = quoted(error.object[error.start : error.end], "a character of a label")
+    return DataError(
+        f"{name}: {what} cannot be written in the file's encoding, {encoding.codec}; convert the file to UTF-8 first"
+    )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from vsacli.cellvalues import quoted
 from vsacli.errors import DataError, UsageError
 from vsacli.tables import cells, dialect, ondisk
-from vsacli.tables.encoding import Encoding, line_of, to_utf8
+from vsacli.tables.encoding import Encoding, line_of, not_in_encoding, to_utf8
 from vsacli.tables.preamble import sep_line
 from vsacli.tables.scanner import QUOTE, Bytes, Positions
 from vsacli.tables.spans import Block
@@ -284,11 +284,7 @@ class _Output:
         try:
             return encoder.encode(text)
         except UnicodeEncodeError as error:
-            what = quoted(error.object[error.start : error.end], "a character of a label")
-            raise DataError(
-                f"{self._name}: {what} cannot be written in the file's encoding, {self._encoding.codec}; "
-                f"convert the file to UTF-8 first"
-            ) from None
+            raise not_in_encoding(error, self._encoding, self._name) from None
 
 
 _Edits = tuple[Positions, Positions, Bytes, Positions]

@@ -8,9 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from vsacli.cellvalues import quoted
-from vsacli.errors import DataError
-from vsacli.tables.encoding import Encoding
+from vsacli.tables.encoding import Encoding, not_in_encoding
 
 
 @dataclass(frozen=True)
@@ -60,8 +58,4 @@ class TextFormat:
         try:
             return self.encoding.mark + out.getvalue().encode(self.encoding.codec)
         except UnicodeEncodeError as error:
-            what = quoted(error.object[error.start : error.end], "a character of a label")
-            raise DataError(
-                f"{name}: {what} cannot be written in the file's encoding, {self.encoding.codec}; "
-                f"convert the file to UTF-8 first"
-            ) from None
+            raise not_in_encoding(error, self.encoding, name) from None
