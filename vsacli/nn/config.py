@@ -118,8 +118,8 @@ class VSAConfig(NetworkConfig):
 
     @property
     def pass_floats(self) -> int:
-        """The largest moment of a block holds about ten tensors of (N, S, H), attention included."""
-        return 10 * max(self.width, self.heads * self.head_width)
+        """The largest moment of a block holds about ten tensors of (N, S, H), attention included; in slices, four."""
+        return (4 if self.residual == "prenorm" else 10) * max(self.width, self.heads * self.head_width)
 
     @property
     def least_tensors(self) -> int:

@@ -27,6 +27,7 @@ from vsacli.nn.heads import GPHead, LabelPropagationHead, PrototypeHead
 from vsacli.nn.inputs import input_tensor, input_width
 from vsacli.nn.kernel_ridge import MODELS, kernel_ridge_answers
 from vsacli.nn.network import Network
+from vsacli.nn.slices import can_be_sliced, hidden_in_slices
 
 
 class VSAModel(Network[VSAConfig]):
@@ -115,8 +116,10 @@ class VSAModel(Network[VSAConfig]):
         if closed is not None:
             # They stand in the label slots; attributes have none.
             z = torch.cat([z, F.pad(closed.to(z.dtype), (0, 0, batch.x.shape[2], 0))], -1)
-        z = self.embed_in(z)
         slots = torch.cat([batch.attr_mask, batch.class_mask], 1)  # (B, S)
+        if can_be_sliced(self.blocks, z, batch.row_mask, slots):
+            return hidden_in_slices(self.embed_in, self.blocks, self.norm_out, z)
+        z = self.embed_in(z)
         for block in self.blocks:
             z = block(z, batch.row_mask, slots)
         return self.norm_out(z)
