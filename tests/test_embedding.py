@@ -12,6 +12,7 @@ from tests.tiny import tiny_checkpoint
 from vsacli.checkpoints import Checkpoint
 from vsacli.embedding import embed
 from vsacli.errors import CheckpointError, DataError
+from vsacli.hashing import attribute_groups, attribute_signatures
 from vsacli.inference import InferenceConfig
 from vsacli.nn import TaskBatch
 
@@ -49,9 +50,24 @@ def test_one_chunk_is_what_the_network_says(kind: str):
     np.testing.assert_allclose(found, expected, atol=2e-5)
 
 
-def test_no_order_of_rows_or_columns_matters():
+def test_groups_of_attributes_are_embedded_by_themselves():
+    task = make_table(m=5)
+    config = InferenceConfig(attributes_together=(4, 2))
+    found = embed(tiny_checkpoint(), **task, device="cpu", config=config).reshape(90, 5, -1)
+    groups = attribute_groups(attribute_signatures(task["x"]), 4, 2, 0)
+    assert len(groups) == 2
+    for group in groups:
+        part = embed(tiny_checkpoint(), **{**task, "x": task["x"][:, group]}, device="cpu")
+        np.testing.assert_allclose(found[:, group].reshape(90, -1), part, atol=2e-5)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [InferenceConfig(chunk_rows=20), InferenceConfig(chunk_rows=20, attributes_together=(3, 2))],
+    ids=["chunks", "groups"],
+)
+def test_no_order_of_rows_or_columns_matters(config: InferenceConfig):
     task = make_table()
-    config = InferenceConfig(chunk_rows=20)
     expected = embed(tiny_checkpoint(), **task, device="cpu", config=config).reshape(90, 4, -1)
     rng = np.random.default_rng(1)
     rows, columns = rng.permutation(90), rng.permutation(4)

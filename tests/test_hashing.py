@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vsacli.hashing import attribute_signatures, distinct_rows, row_hashes, row_order, signs
+from vsacli.hashing import attribute_groups, attribute_signatures, distinct_rows, row_hashes, row_order, signs
 
 
 def table(n: int = 50, m: int = 5, seed: int = 0) -> np.ndarray:
@@ -80,3 +80,21 @@ def test_signs():
     order = np.random.default_rng(1).permutation(400)
     assert np.array_equal(signs(s[order], 4, 0), out[:, order])
     assert not np.array_equal(signs(s, 4, 1), out)
+
+
+def test_groups_of_attributes():
+    s = np.random.default_rng(0).integers(0, 1 << 63, 300).astype(np.uint64)
+    few = attribute_groups(s, 300, 40, 0)
+    assert len(few) == 1
+    assert np.array_equal(s[few[0]], np.sort(s))
+    groups = attribute_groups(s, 299, 40, 0)
+    assert [len(group) for group in groups] == [38, 38, 38, 38, 37, 37, 37, 37]  # 300 / 40 is nearest to eight groups
+    assert np.array_equal(np.sort(np.concatenate(groups)), np.arange(300))
+    assert all((np.diff(s[group].astype(np.float64)) > 0).all() for group in groups)
+    order = np.random.default_rng(1).permutation(300)
+    moved = attribute_groups(s[order], 299, 40, 0)
+    assert all(np.array_equal(order[a], b) for a, b in zip(moved, groups, strict=True))
+    other = attribute_groups(s, 299, 40, 1)
+    assert not any(np.array_equal(a, b) for a, b in zip(other, groups, strict=True))
+    # at random: a group's attributes have signatures of all sizes
+    assert all(0.2 < (s[group] < np.median(s)).mean() < 0.8 for group in groups)

@@ -9,10 +9,14 @@ import torch
 from tests.inference_tasks import KINDS, SMALL, ask, make_table, regression, task_of
 from tests.tiny import Recorder, tiny_checkpoint
 from vsacli.errors import DataError, UsageError
-from vsacli.inference import InferenceConfig, choose_device, predict
+from vsacli.hashing import attribute_groups, attribute_signatures
+from vsacli.inference import InferenceConfig, attributes_together, choose_device, predict
 from vsacli.nn import TaskBatch
 
-CONFIGS = pytest.mark.parametrize("config", [None, SMALL, InferenceConfig(views=3)], ids=["whole", "chunks", "views"])
+GROUPS = InferenceConfig(attributes_together=(3, 2))
+CONFIGS = pytest.mark.parametrize(
+    "config", [None, SMALL, InferenceConfig(views=3), GROUPS], ids=["whole", "chunks", "views", "groups"]
+)
 
 
 @KINDS
@@ -58,6 +62,20 @@ def test_a_small_table_is_what_the_network_says_of_all_its_rows(kind: str):
         out = model.regress(batch)
         expected = torch.stack([out.mean[0, :, 0], out.var[0, :, 0].sqrt()], 1)
     np.testing.assert_allclose(ask(kind, task), expected.numpy(), rtol=2e-4, atol=2e-5)
+
+
+@KINDS
+def test_answers_from_groups_of_attributes_are_averaged(kind: str):
+    task = task_of(kind)
+    signatures = attribute_signatures(task["x"])
+    groups = attribute_groups(signatures, 3, 2, 0)
+    assert [len(group) for group in groups] == [2, 2]
+    parts = np.stack([ask(kind, {**task, "x": task["x"][:, group]}) for group in groups])
+    expected = parts.mean(0)
+    if kind == "regression":
+        expected[:, 1] = np.sqrt((parts[:, :, 1] ** 2).mean(0) + parts[:, :, 0].var(0))
+    np.testing.assert_allclose(ask(kind, task, config=GROUPS), expected, rtol=1e-4, atol=1e-4)
+    assert not np.allclose(expected, ask(kind, task), rtol=1e-3)
 
 
 @KINDS
@@ -231,3 +249,31 @@ def test_more_classes_than_a_context_has_rows_are_refused():
     with pytest.raises(DataError, match=r"^385 classes are more than the network reads together \(384\): unite rare"):
         predict(Recorder().checkpoint(), **make_table(500, classes=385, labeled=0))
     assert predict(Recorder().checkpoint(), **make_table(390, classes=384, labeled=0)).proba is not None
+
+
+@pytest.mark.parametrize(
+    ("kind", "labels", "expected"),
+    [
+        ("classification", 10, (192, 128)),
+        ("classification", 500, (192, 128)),
+        ("regression", 10, (192, 128)),
+        ("regression", 20, (300, 200)),
+        ("regression", 500, (768, 512)),
+    ],
+)
+def test_how_many_attributes_are_read_together(kind: str, labels: int, expected: tuple[int, int]):
+    assert attributes_together(InferenceConfig(), kind, labels) == expected
+    assert attributes_together(GROUPS, kind, labels) == (3, 2)
+
+
+@KINDS
+def test_a_wide_table_is_read_in_groups(kind: str):
+    task = task_of(kind, n=40, m=200)
+    checkpoint = tiny_checkpoint(kind)
+    groups = predict(checkpoint, **task, device="cpu", config=InferenceConfig(attributes_together=(192, 128)))
+    plain = predict(checkpoint, **task, device="cpu")
+    whole = predict(checkpoint, **task, device="cpu", config=InferenceConfig(attributes_together=(200, 128)))
+    a, b, c = ((p.proba if kind == "classification" else p.mean) for p in (groups, plain, whole))
+    assert a is not None
+    np.testing.assert_array_equal(a, b)
+    assert not np.allclose(a, c)

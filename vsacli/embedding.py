@@ -4,7 +4,8 @@
 
 The network reads rows together, so a row's embedding depends on the rows beside it. Those of different chunks
 can be compared because every chunk holds the same labeled rows and a random share of the others, and because
-each chunk is moved so that its labeled rows have the mean they have in all chunks. On the sample tables a row
+each chunk is moved so that its labeled rows have the mean they have in all chunks. Attributes of a wide table are
+read in the groups that answers are averaged of. On the sample tables a row
 moves by half the distance to its nearest neighbour when it is read in another chunk (a fourth of the distance
 of two random rows at most), so clusters are to be trusted and single distances across chunks are not.
 """
@@ -16,8 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vsacli.errors import CheckpointError, DataError
-from vsacli.hashing import attribute_signatures, row_order
-from vsacli.inference import InferenceConfig, choose_device
+from vsacli.hashing import attribute_groups, attribute_signatures, row_order
+from vsacli.inference import InferenceConfig, attributes_together, choose_device
 from vsacli.passes import Runner, TargetScale, deal_contexts, rows_that_fit
 
 if TYPE_CHECKING:
@@ -72,24 +73,25 @@ def embed(
     target = np.asarray(y, np.int64) if classes else _scaled(y)
     runner = Runner(checkpoint, choose_device(device), n_classes if classes else 1)
     signatures = attribute_signatures(x)
-    attributes = np.argsort(signatures, kind="stable")
+    groups = attribute_groups(signatures, *attributes_together(config, checkpoint.kind, len(support)), seed)
     order = row_order(x, signatures, seed, target, rows=support)
     context = order[deal_contexts(target[order] if classes else None, len(order), config.context_rows)[0]]
     read = np.setdiff1d(np.arange(len(x)), support[context])
     read = read[row_order(x, signatures, seed, rows=read)]
-    n_chunks = max(1, -(-len(read) // rows_that_fit(config, runner, len(context), x.shape[1])))
-    given = x[np.ix_(support[context], attributes)]
+    n_chunks = max(1, -(-len(read) // rows_that_fit(config, runner, len(context), max(map(len, groups)))))
 
     channels = runner.config.channels
     out = np.zeros((len(x), x.shape[1], channels), np.float32)
-    parts: list[np.ndarray] = []
-    for i in range(n_chunks):
-        chunk = read[i * len(read) // n_chunks : (i + 1) * len(read) // n_chunks]
-        parts += runner.embed(given, target[context], x[np.ix_(chunk, attributes)], config.least_chunk)
-    mean = np.mean([part[: len(context)] for part in parts], axis=0)
-    rows = [part[len(context) :] + (mean - part[: len(context)]).mean(0) for part in parts]
-    stacked = np.concatenate([mean, *rows]).reshape(len(x), x.shape[1], channels)
-    out[np.ix_(np.concatenate([support[context], read]), attributes)] = stacked
+    for group in groups:
+        given = x[np.ix_(support[context], group)]
+        parts: list[np.ndarray] = []
+        for i in range(n_chunks):
+            chunk = read[i * len(read) // n_chunks : (i + 1) * len(read) // n_chunks]
+            parts += runner.embed(given, target[context], x[np.ix_(chunk, group)], config.least_chunk)
+        mean = np.mean([part[: len(context)] for part in parts], axis=0)
+        rows = [part[len(context) :] + (mean - part[: len(context)]).mean(0) for part in parts]
+        stacked = np.concatenate([mean, *rows]).reshape(len(x), len(group), channels)
+        out[np.ix_(np.concatenate([support[context], read]), group)] = stacked
     return out.reshape(len(x), -1)
 
 

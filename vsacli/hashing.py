@@ -126,6 +126,32 @@ def signs(signatures: np.ndarray, views: int, seed: int) -> np.ndarray:
     return out
 
 
+def attribute_groups(signatures: np.ndarray, most: int, size: int, seed: int) -> list[np.ndarray]:
+    """Attributes in the order in which they are read; more than ``most`` are dealt at random into groups of ``size``.
+
+    Parameters
+    ----------
+    signatures : ndarray of uint64, shape (M,)
+        As :func:`attribute_signatures` gives them.
+    most : int
+        So many are one group.
+    size : int
+        Of a group, about: they all have the same, or one more.
+    seed : int
+
+    Returns
+    -------
+    list of ndarray of int64
+        Positions; each attribute is in one group.
+    """
+    order = np.argsort(signatures, kind="stable")
+    if len(order) <= most:
+        return [order]
+    n = round(len(order) / size)
+    dealt = np.argsort(_mix(signatures[order] ^ _seeded(seed)), kind="stable")
+    return [order[np.sort(dealt[i::n])] for i in range(n)]
+
+
 def _seeded(seed: int, number: int = 0) -> np.uint64:
     return _mix(np.array([(seed + (number + 1) * int(_STEP)) & (1 << 64) - 1], np.uint64))[0]
 

@@ -6,7 +6,9 @@ A table of a few hundred rows is one chunk, as in the paper: all its rows are re
 larger one is split, so that time grows linearly with its rows and memory not at all: every chunk
 holds the labeled rows and ``chunk_rows`` unlabeled ones, drawn at random from the whole table.
 More labeled rows than ``context_rows`` are dealt into several contexts (every class in each), whose
-answers are averaged.
+answers are averaged. So are the answers from groups of attributes where there are more than
+``attributes_together``: time grows linearly with the columns, too, and with few labels the answers are
+better than those from all attributes at once, of which the network never saw so many (docs/results.md).
 
 Which rows share a chunk, and in which order rows and attributes enter the network, depends on their
 contents and the seed (:mod:`vsacli.hashing`), not on their order in the table: another order gives
@@ -24,7 +26,7 @@ import numpy as np
 
 from vsacli.compact import CompactAttributes, take_rows
 from vsacli.errors import DataError, UsageError
-from vsacli.hashing import attribute_signatures, reading_order, row_order, signs
+from vsacli.hashing import attribute_groups, attribute_signatures, reading_order, row_order, signs
 from vsacli.passes import Runner, TargetScale, deal_contexts, rows_that_fit
 
 if TYPE_CHECKING:
@@ -34,6 +36,12 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int], None]
 
+GROUP = 128
+"""Attributes of a group for classes, and the fewest for numbers (benchmarks/wide.py) ..."""
+
+LARGEST_GROUP = 512
+"""... and the most for numbers, reached from 51 labels on: many labels can tell many attributes apart."""
+
 
 @dataclass(frozen=True)
 class InferenceConfig:
@@ -42,6 +50,7 @@ class InferenceConfig:
     chunk_rows: int = 256  # unlabeled rows read together
     context_rows: int = 384  # labeled rows read together
     contexts_per_chunk: int = 2  # contexts averaged where labeled rows need several
+    attributes_together: tuple[int, int] | None = None  # at most, and of a group where there are more; None: a choice
     memory: int = 400 << 20  # bytes that a pass may take, about
     least_chunk: int = 16  # unlabeled rows below which a pass is not cut further
     views: int = 1  # passes averaged: the table as it is, then with the signs of random attributes turned
@@ -96,6 +105,14 @@ def choose_device(name: str) -> torch.device:
     if index and int(index) >= count:
         raise UsageError(f"device {name} is not available here: there is {kind}:0 to {kind}:{count - 1}")
     return torch.device(name)
+
+
+def attributes_together(config: InferenceConfig, kind: str, n_labeled: int) -> tuple[int, int]:
+    """Attributes read together at most, and of a group where there are more."""
+    if config.attributes_together is not None:
+        return config.attributes_together
+    size = GROUP if kind == "classification" else int(np.clip(10 * n_labeled, GROUP, LARGEST_GROUP))
+    return size * 3 // 2, size
 
 
 def check_classes(n_classes: int, config: InferenceConfig | None = None) -> None:
@@ -189,12 +206,12 @@ def predict(
 
     runner = Runner(checkpoint, where, n_classes if classes else 1)
     signatures = attribute_signatures(x) if signatures is None else signatures
-    attributes = np.argsort(signatures, kind="stable")
-    turned = signs(signatures[attributes], config.views, seed)
+    groups = attribute_groups(signatures, *attributes_together(config, checkpoint.kind, len(support)), seed)
+    turned = signs(signatures, config.views, seed)
     order = row_order(x, signatures, seed, target, rows=support)
     contexts = deal_contexts(target[order] if classes else None, len(order), config.context_rows)
     contexts = [order[c] for c in contexts]
-    fit = rows_that_fit(config, runner, len(contexts[0]), x.shape[1])
+    fit = rows_that_fit(config, runner, len(contexts[0]), max(map(len, groups)))
     order, first = reading_order(x, signatures, seed, rows)
     read = order if len(rows) <= fit else order[first]  # a table read at once is read as it is
     n_chunks = -(-len(read) // fit)
@@ -204,12 +221,13 @@ def predict(
         """Answer chunk ``i``; its number of rows."""
         here = slice(i * len(read) // n_chunks, (i + 1) * len(read) // n_chunks)
         chunk = read[here]
-        unlabeled = take_rows(x, rows[chunk], attributes)
         parts = []
         for j in range(min(config.contexts_per_chunk, len(contexts))):
             c = contexts[(i * config.contexts_per_chunk + j) % len(contexts)]
-            context = take_rows(x, support[c], attributes)
-            parts += [runner.run(context * s, target[c], unlabeled * s, config.least_chunk) for s in turned]
+            for group in groups:
+                context, unlabeled = take_rows(x, support[c], group), take_rows(x, rows[chunk], group)
+                for sign in turned[:, group]:
+                    parts.append(runner.run(context * sign, target[c], unlabeled * sign, config.least_chunk))
         answers.keep(here, _average(parts, classes))
         return len(chunk)
 

@@ -73,6 +73,7 @@ def leaning(
     list of Leaning
         Largest change first.
     """
+    from vsacli.hashing import attribute_signatures
     from vsacli.inference import predict
 
     rng = np.random.default_rng(options.seed)
@@ -81,9 +82,12 @@ def leaning(
     rows = np.concatenate([np.flatnonzero(labeled), unlabeled])
     x, given = x[rows], labeled[rows]
     moved = np.flatnonzero(~given)
+    signatures = attribute_signatures(x)  # before anything is shuffled: rows and attributes stay in their places
 
     def ask(x: np.ndarray) -> Prediction:
-        return predict(checkpoint, x, given, y, n_classes, device=options.device, seed=options.seed)
+        return predict(
+            checkpoint, x, given, y, n_classes, device=options.device, seed=options.seed, signatures=signatures
+        )
 
     before = ask(x)
     ends = np.cumsum([width for _, width in columns])
