@@ -229,8 +229,8 @@ def line(method: str, found: Run | str, rows: int, ours: Run | None) -> str:
         seconds, memory = ours.cpu_seconds / found.cpu_seconds, ours.peak_bytes / found.peak_bytes
         ratios = f"   vsa: {seconds:.2f} times the CPU time, {memory:.2f} times the memory"
     return (
-        f"  {method:<16} {found.seconds:9.1f} s {found.cpu_seconds:9.1f} s of CPU "
-        f"{rows / found.cpu_seconds:10,.0f} rows a CPU second {found.peak_bytes / 1e6:8,.0f} MB{ratios}"
+        f"  {method:<16} {found.seconds:9.1f} s {rows / found.seconds:9,.0f} rows/s {found.cpu_seconds:9.1f} s of CPU "
+        f"{found.peak_bytes / 1e6:8,.0f} MB{ratios}"
     )
 
 
