@@ -178,9 +178,9 @@ def test_other_errors_of_the_network_are_not_hidden():
 
 
 def test_wide_tables_take_smaller_chunks():
-    task = make_table(n=400, m=300)
+    task = make_table(n=400, m=190)
     sizes = []
-    for memory in (1 << 40, 20 << 20):
+    for memory in (1 << 40, 10 << 20):
         recorder = Recorder()
         predict(recorder.checkpoint(), **task, device="cpu", config=InferenceConfig(memory=memory))
         sizes.append(max(b.x.shape[1] - b.n_labeled for b in recorder.batches))
