@@ -73,6 +73,30 @@ def test_progress_counts_all_rows():
     assert steps == sorted(set(steps))
 
 
+def test_progress_and_threads_of_a_wide_table_are_by_groups_of_attributes():
+    """One chunk in eight groups: its passes run side by side, and each is a step."""
+    task = make_table(n=40, m=24)
+    before = torch.get_num_threads()
+    found, steps = [], []
+    try:
+        for threads in (1, 3):
+            torch.set_num_threads(threads)
+            steps.append([])
+            answer = predict(
+                tiny_checkpoint(),
+                **task,
+                device="cpu",
+                config=InferenceConfig(attributes_together=(4, 3)),
+                progress=lambda done, total: steps[-1].append((done, total)),
+            )
+            found.append(answer.proba)
+    finally:
+        torch.set_num_threads(before)
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-6, atol=1e-7)
+    total = int((~task["labeled"]).sum())
+    assert steps[0] == steps[1] == [(number * total // 8, total) for number in range(1, 9)]
+
+
 def test_many_labels_are_dealt_into_contexts_with_every_class():
     rng = np.random.default_rng(0)
     codes = np.concatenate([np.zeros(300, int), np.full(90, 1), np.full(2, 2), [3]])

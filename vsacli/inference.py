@@ -217,25 +217,29 @@ def predict(
     n_chunks = -(-len(read) // fit)
     answers = _Answers(len(read), runner.width, best_only and classes)
 
-    def answer(i: int) -> int:
-        """Answer chunk ``i``; its number of rows."""
-        here = slice(i * len(read) // n_chunks, (i + 1) * len(read) // n_chunks)
-        chunk = read[here]
+    chunks = [slice(i * len(read) // n_chunks, (i + 1) * len(read) // n_chunks) for i in range(n_chunks)]
+
+    def ask(number: int) -> list[np.ndarray]:
+        """The answers of one group of attributes for one chunk: of each context and view."""
+        i, group = number // len(groups), groups[number % len(groups)]
+        unlabeled = take_rows(x, rows[read[chunks[i]]], group)
         parts = []
         for j in range(min(config.contexts_per_chunk, len(contexts))):
             c = contexts[(i * config.contexts_per_chunk + j) % len(contexts)]
-            for group in groups:
-                context, unlabeled = take_rows(x, support[c], group), take_rows(x, rows[chunk], group)
-                for sign in turned[:, group]:
-                    parts.append(runner.run(context * sign, target[c], unlabeled * sign, config.least_chunk))
-        answers.keep(here, _average(parts, classes))
-        return len(chunk)
+            context = take_rows(x, support[c], group)
+            for sign in turned[:, group]:
+                parts.append(runner.run(context * sign, target[c], unlabeled * sign, config.least_chunk))
+        return parts
 
-    done = 0
-    for count in _side_by_side(answer, n_chunks, where, config.at_a_time):
-        done += count
+    parts: list[np.ndarray] = []
+    n_asked = n_chunks * len(groups)
+    for number, found in enumerate(_side_by_side(ask, n_asked, where, config.at_a_time), start=1):
+        parts += found
+        if number % len(groups) == 0:
+            answers.keep(chunks[number // len(groups) - 1], _average(parts, classes))
+            parts = []
         if progress is not None:
-            progress(done * len(rows) // len(read), len(rows))
+            progress(number * len(rows) // n_asked, len(rows))
     group = np.cumsum(first, dtype=order.dtype) - order.dtype.type(1)  # identical rows get the answer of their first
     back = np.empty_like(order)
     back[order] = group if len(read) < len(rows) else np.flatnonzero(first).astype(order.dtype)[group]
@@ -266,9 +270,9 @@ class _Answers:
 
 
 def _side_by_side(
-    answer: Callable[[int], int], n_chunks: int, device: torch.device, at_a_time: int | None = None
-) -> Iterator[int]:
-    """What ``answer`` returns for each chunk, in order; on a CPU as many at a time as torch has threads.
+    ask: Callable[[int], list[np.ndarray]], n: int, device: torch.device, at_a_time: int | None = None
+) -> Iterator[list[np.ndarray]]:
+    """What ``ask`` returns for each of n numbers, in order; on a CPU as many at a time as torch has threads.
 
     A pass is made of many small operations. One thread for each of two passes is a third faster than
     two threads for each operation, and does not suffer when the machine has other work, since no
@@ -277,12 +281,12 @@ def _side_by_side(
     import torch
 
     threads = torch.get_num_threads()
-    if device.type != "cpu" or (at_a_time is None and (threads < 2 or n_chunks < 2 * threads)):
-        yield from map(answer, range(n_chunks))
+    if device.type != "cpu" or (at_a_time is None and (threads < 2 or n < 2 * threads)):
+        yield from map(ask, range(n))
         return
     pool = ThreadPoolExecutor(at_a_time or threads, initializer=torch.set_num_threads, initargs=(1,))
     try:
-        yield from pool.map(answer, range(n_chunks))
+        yield from pool.map(ask, range(n))
     finally:
         pool.shutdown(cancel_futures=True)
         torch.set_num_threads(threads)
