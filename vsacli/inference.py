@@ -215,31 +215,17 @@ def predict(
     order, first = reading_order(x, signatures, seed, rows)
     read = order if len(rows) <= fit else order[first]  # a table read at once is read as it is
     n_chunks = -(-len(read) // fit)
-    answers = _Answers(len(read), runner.width, best_only and classes)
-
     chunks = [slice(i * len(read) // n_chunks, (i + 1) * len(read) // n_chunks) for i in range(n_chunks)]
-
-    def ask(number: int) -> list[np.ndarray]:
-        """The answers of one group of attributes for one chunk: of each context and view."""
-        i, group = number // len(groups), groups[number % len(groups)]
-        unlabeled = take_rows(x, rows[read[chunks[i]]], group)
-        parts = []
-        for j in range(min(config.contexts_per_chunk, len(contexts))):
-            c = contexts[(i * config.contexts_per_chunk + j) % len(contexts)]
-            context = take_rows(x, support[c], group)
-            for sign in turned[:, group]:
-                parts.append(runner.run(context * sign, target[c], unlabeled * sign, config.least_chunk))
-        return parts
-
+    questions = _Questions(x, rows, read, support, target, contexts, chunks, groups, turned, runner, config)
+    answers = _Answers(len(read), runner.width, best_only and classes)
     parts: list[np.ndarray] = []
-    n_asked = n_chunks * len(groups)
-    for number, found in enumerate(_side_by_side(ask, n_asked, where, config.at_a_time), start=1):
+    for number, found in enumerate(_side_by_side(questions, where), start=1):
         parts += found
         if number % len(groups) == 0:
             answers.keep(chunks[number // len(groups) - 1], _average(parts, classes))
             parts = []
         if progress is not None:
-            progress(number * len(rows) // n_asked, len(rows))
+            progress(number * len(rows) // len(questions), len(rows))
     group = np.cumsum(first, dtype=order.dtype) - order.dtype.type(1)  # identical rows get the answer of their first
     back = np.empty_like(order)
     back[order] = group if len(read) < len(rows) else np.flatnonzero(first).astype(order.dtype)[group]
@@ -250,6 +236,52 @@ def predict(
     else:
         out.proba = answers.numbers[back]
     return out
+
+
+@dataclass(frozen=True)
+class _Questions:
+    """What the network is asked: each group of attributes for each chunk of rows, with its contexts.
+
+    Parameters
+    ----------
+    x, support, target
+        Attributes, labeled rows and their targets as the network takes them.
+    rows, read : ndarray of int
+        The unlabeled rows, and positions in them in the order in which they are read; `chunks` are slices of it.
+    contexts : list of ndarray of int
+        Positions in `support`.
+    chunks : list of slice
+    groups : list of ndarray of int
+        Attributes.
+    signs : ndarray of float32, shape (views, M)
+    """
+
+    x: np.ndarray | CompactAttributes
+    rows: np.ndarray
+    read: np.ndarray
+    support: np.ndarray
+    target: np.ndarray
+    contexts: list[np.ndarray]
+    chunks: list[slice]
+    groups: list[np.ndarray]
+    signs: np.ndarray
+    runner: Runner
+    config: InferenceConfig
+
+    def __len__(self) -> int:
+        return len(self.chunks) * len(self.groups)
+
+    def ask(self, number: int) -> list[np.ndarray]:
+        """The answers (rows of the chunk, width) of each context and view; all groups of a chunk follow each other."""
+        i, group = number // len(self.groups), self.groups[number % len(self.groups)]
+        unlabeled = take_rows(self.x, self.rows[self.read[self.chunks[i]]], group)
+        parts = []
+        for j in range(min(self.config.contexts_per_chunk, len(self.contexts))):
+            c = self.contexts[(i * self.config.contexts_per_chunk + j) % len(self.contexts)]
+            context = take_rows(self.x, self.support[c], group)
+            for sign in self.signs[:, group]:
+                parts.append(self.runner.run(context * sign, self.target[c], unlabeled * sign, self.config.least_chunk))
+        return parts
 
 
 class _Answers:
@@ -269,10 +301,8 @@ class _Answers:
         self.numbers[rows, 0] = answers[np.arange(len(codes)), codes]
 
 
-def _side_by_side(
-    ask: Callable[[int], list[np.ndarray]], n: int, device: torch.device, at_a_time: int | None = None
-) -> Iterator[list[np.ndarray]]:
-    """What ``ask`` returns for each of n numbers, in order; on a CPU as many at a time as torch has threads.
+def _side_by_side(questions: _Questions, device: torch.device) -> Iterator[list[np.ndarray]]:
+    """The answers to each question, in order; on a CPU as many at a time as torch has threads.
 
     A pass is made of many small operations. One thread for each of two passes is a third faster than
     two threads for each operation, and does not suffer when the machine has other work, since no
@@ -280,13 +310,14 @@ def _side_by_side(
     """
     import torch
 
-    threads = torch.get_num_threads()
-    if device.type != "cpu" or (at_a_time is None and (threads < 2 or n < 2 * threads)):
-        yield from map(ask, range(n))
+    threads, at_a_time = torch.get_num_threads(), questions.config.at_a_time
+    numbers = range(len(questions))
+    if device.type != "cpu" or (at_a_time is None and (threads < 2 or len(questions) < 2 * threads)):
+        yield from map(questions.ask, numbers)
         return
     pool = ThreadPoolExecutor(at_a_time or threads, initializer=torch.set_num_threads, initargs=(1,))
     try:
-        yield from pool.map(ask, range(n))
+        yield from pool.map(questions.ask, numbers)
     finally:
         pool.shutdown(cancel_futures=True)
         torch.set_num_threads(threads)
