@@ -30,7 +30,8 @@ class Passes:
         self.sliced = 0
         self._in_slices = slices.hidden_in_slices
         monkeypatch.setattr("vsacli.nn.model.hidden_in_slices", self._count)
-        monkeypatch.setattr(slices, "LEAST_CELLS", 20)
+        monkeypatch.setattr(slices, "SLICE_CELLS", 20)
+        monkeypatch.setattr(slices, "LEAST_SLICES", 0)
 
     def _count(self, *args: object) -> torch.Tensor:
         self.sliced += 1
@@ -47,7 +48,7 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> Passes:
 def test_answers_are_those_of_the_whole_pass(
     config: VSAConfig, cells: int, passes: Passes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(slices, "SLICE_CELLS", {"cpu": cells})
+    monkeypatch.setattr(slices, "SLICE_CELLS", cells)
     monkeypatch.setattr(slices, "QUERY_CELLS", 2)
     batch = batch_of(episode(np.random.default_rng(0), config.kind, unlabeled=7, attributes=9))
     model = model_of(config)
@@ -61,7 +62,7 @@ def test_answers_are_those_of_the_whole_pass(
 
 @pytest.mark.parametrize("without", ["example_attention", "attribute_attention"])
 def test_one_kind_of_attention(without: str, passes: Passes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slices, "SLICE_CELLS", {"cpu": 30})
+    monkeypatch.setattr(slices, "SLICE_CELLS", 30)
     model = model_of(preset("default", **SMALL, **{without: False}))
     batch = batch_of(episode(np.random.default_rng(1), attributes=6))
     with torch.no_grad():
@@ -80,7 +81,7 @@ def test_few_attention_weights_at_a_time(passes: Passes, monkeypatch: pytest.Mon
     torch.testing.assert_close(sliced, outputs(model, batch), rtol=1e-9, atol=1e-9)
 
 
-def test_what_is_not_sliced(passes: Passes) -> None:
+def test_what_is_not_sliced(passes: Passes, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)
     small, large = episode(rng, attributes=3), episode(rng, attributes=8)
     model = model_of(preset("default", **SMALL))
@@ -90,12 +91,15 @@ def test_what_is_not_sliced(passes: Passes) -> None:
         with torch.autocast("cpu", torch.bfloat16):
             model(batch_of(large))
     model(batch_of(large))  # gradients are on
+    monkeypatch.setattr(slices, "LEAST_SLICES", large.x.size)  # small enough for one piece
+    with torch.no_grad():
+        model(batch_of(large))
     assert passes.sliced == 0
 
 
 def test_no_copies_of_the_whole(passes: Passes, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beside keys and values, nothing in a block is as large as what it is applied to."""
-    monkeypatch.setattr(slices, "SLICE_CELLS", {"cpu": 64})
+    monkeypatch.setattr(slices, "SLICE_CELLS", 64)
     monkeypatch.setattr(slices, "QUERY_CELLS", 1)
     sizes: list[int] = []
 

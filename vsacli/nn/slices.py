@@ -1,4 +1,4 @@
-"""Blocks applied to one large task a slice at a time, without gradients: what a wide table takes.
+"""Blocks applied to one large task a slice at a time, without gradients: for many attributes, or many classes.
 
 A block as :mod:`vsacli.nn.block` writes it holds about ten tensors of the size of its input. Most of its work is done
 for each cell by itself, so it can be done for some of them, in place, and in the cache of a processor. Attention needs
@@ -16,9 +16,9 @@ from torch import Tensor, nn
 from vsacli.nn.attention import MVSA
 from vsacli.nn.block import Block
 
-LEAST_CELLS = 16_384  # up to so many cells a pass is computed at once
-SLICE_CELLS = {"cpu": 4096}  # cells of a slice: some hundred kB a tensor, which a processor's cache holds
-ACCELERATOR_SLICE = 1 << 18
+SLICE_CELLS = 4096  # cells of a slice: some hundred kB a tensor, which a processor's cache holds ...
+ACCELERATOR_SLICE = 1 << 18  # ... and what keeps an accelerator busy
+LEAST_SLICES = 4  # up to so many slices, a pass is computed at once
 QUERY_CELLS = 16  # slices of queries between slots are so many times larger, since each reads all keys and values ...
 MOST_SCORES = 1 << 22  # ... but have at most so many attention weights
 NEGLIGIBLE = 1e-20  # an attention weight
@@ -35,7 +35,7 @@ def can_be_sliced(blocks: nn.ModuleList, z: Tensor, row_mask: Tensor, slot_mask:
     """
     return (
         z.shape[0] == 1
-        and z.shape[1] * z.shape[2] > LEAST_CELLS
+        and z.shape[1] * z.shape[2] > LEAST_SLICES * _slice_cells(z.device)
         and not torch.is_grad_enabled()
         and not torch.is_autocast_enabled(z.device.type)
         and all(isinstance(block, Block) and block.prenorm for block in blocks)
@@ -58,7 +58,7 @@ def hidden_in_slices(embed_in: nn.Module, blocks: nn.ModuleList, norm_out: nn.Mo
     -------
     Tensor, shape (1, N, S, H)
     """
-    cells = SLICE_CELLS.get(z.device.type, ACCELERATOR_SLICE)
+    cells = _slice_cells(z.device)
     step = max(1, cells // z.shape[2])
     hidden = torch.cat([embed_in(part) for part in z.split(step, 1)], 1)[0]  # (N, S, H)
     for block in blocks:
@@ -67,6 +67,10 @@ def hidden_in_slices(embed_in: nn.Module, blocks: nn.ModuleList, norm_out: nn.Mo
     for part in hidden.split(step):
         part.copy_(norm_out(part))
     return hidden.unsqueeze(0)
+
+
+def _slice_cells(device: torch.device) -> int:
+    return SLICE_CELLS if device.type == "cpu" else ACCELERATOR_SLICE
 
 
 def _attend_between_rows(block: Block, z: Tensor, cells: int) -> None:
