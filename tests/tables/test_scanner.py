@@ -105,6 +105,7 @@ def test_without_a_backslash_both_dialects_are_one(text: str, window: int):
 
 @given(text=st.text(alphabet='a",\\\n', max_size=40))
 @example('a"\n"\\')
+@example('""\\\n\\""')  # the second quote of the second line follows one that is plain
 @settings(max_examples=150, deadline=None)
 def test_a_window_does_not_matter_to_backslashes(text: str):
     def outcome(window: int) -> object:

@@ -197,7 +197,7 @@ def _quotes_fit(data: Bytes, start: int, quotes: Positions, opens: NDArray[np.bo
     """Say of each quote whether it is where a quote that opens, or closes, has to be.
 
     An opening one follows a separator (or the closing half of a doubled quote); a closing one is
-    followed by a separator, a quote or the end.
+    followed by a separator, a quote or the end. A quote behind a backslash is not one of `quotes`.
     """
     fits = np.zeros(256, dtype=bool)
     fits[[LF, CR, QUOTE]] = True
@@ -206,7 +206,11 @@ def _quotes_fit(data: Bytes, start: int, quotes: Positions, opens: NDArray[np.bo
     neighbour = quotes + np.where(opens, start - 1, start + 1)
     beyond = (neighbour < start) | (neighbour >= data.size)
     neighbour[beyond] = 0
-    return beyond | fits[data[neighbour]]
+    fit = beyond | fits[data[neighbour]]
+    if dialect.escape:  # the quote in front of one that opens may be a plain byte
+        doubled = np.diff(quotes, prepend=-2) == 1
+        fit &= beyond | ~opens | (data[neighbour] != QUOTE) | doubled
+    return fit
 
 
 def _scan_lines(
