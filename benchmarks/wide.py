@@ -16,11 +16,11 @@ from __future__ import annotations
 import argparse
 import time
 from collections import defaultdict
-from dataclasses import replace
 
 import numpy as np
 
 from vsacli.checkpoints import Checkpoint, load_checkpoint
+from vsacli.evaluation.metrics import balanced_accuracy
 from vsacli.evaluation.suites import load_suite
 from vsacli.inference import InferenceConfig, predict
 from vsacli.tasks.episode import TaskKind
@@ -66,13 +66,12 @@ def made(name: str, seed: int, n: int = 400, m: int = 600) -> tuple[np.ndarray, 
 def score(checkpoint: Checkpoint, task: Task, size: int) -> float:
     """Balanced accuracy, or squared error in units of the spread of the rows asked."""
     x, y, labeled = task
-    config = replace(InferenceConfig(), attributes_together=(size * 3 // 2, size))
+    config = InferenceConfig(attributes_together=(size * 3 // 2, size))
     n_classes = int(y.max()) + 1 if checkpoint.kind == "classification" else 0
     answer = predict(checkpoint, x, labeled, y[labeled], n_classes, device="cpu", config=config)
     truth = y[~labeled]
     if answer.proba is not None:
-        hit = answer.proba.argmax(1) == truth
-        return float(np.mean([hit[truth == c].mean() for c in np.unique(truth)]))
+        return balanced_accuracy(truth, answer.proba.argmax(1))
     assert answer.mean is not None
     return float(((answer.mean - truth) ** 2).mean() / truth.var())
 

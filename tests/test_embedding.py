@@ -94,7 +94,7 @@ def test_labeled_rows_beyond_the_context_are_read_without_their_label():
     asked: list[TaskBatch] = []
     checkpoint = tiny_checkpoint()
     embed_batch = checkpoint.model.embed
-    checkpoint.model.embed = lambda batch: (asked.append(batch), embed_batch(batch))[1]  # type: ignore[method-assign]
+    checkpoint.model.embed = lambda batch: (asked.append(batch), embed_batch(batch))[1]  # type: ignore[method-assign]  # watched by the test
     found = embed(checkpoint, **task, device="cpu", config=InferenceConfig(context_rows=9))
     assert found.shape[0] == 90
     assert [(batch.n_labeled, batch.x.shape[1]) for batch in asked] == [(9, 90)]  # 24 rows dealt into three contexts

@@ -38,6 +38,16 @@ class Passes:
         return self._in_slices(*args)  # type: ignore[arg-type]  # handed on as they come
 
 
+def check(model: Network, batch: TaskBatch, passes: Passes) -> None:
+    """Answers and embeddings with gradients, which are never sliced, against sliced ones without."""
+    whole = outputs(model, batch)
+    assert passes.sliced == 0
+    with torch.inference_mode():
+        sliced = outputs(model, batch)
+    assert passes.sliced == 2
+    torch.testing.assert_close(sliced, whole, rtol=1e-9, atol=1e-9)
+
+
 @pytest.fixture
 def passes(monkeypatch: pytest.MonkeyPatch) -> Passes:
     return Passes(monkeypatch)
@@ -51,34 +61,20 @@ def test_answers_are_those_of_the_whole_pass(
     monkeypatch.setattr(slices, "SLICE_CELLS", cells)
     monkeypatch.setattr(slices, "QUERY_CELLS", 2)
     batch = batch_of(episode(np.random.default_rng(0), config.kind, unlabeled=7, attributes=9))
-    model = model_of(config)
-    whole = outputs(model, batch)
-    assert passes.sliced == 0
-    with torch.inference_mode():
-        sliced = outputs(model, batch)
-    assert passes.sliced == 2
-    torch.testing.assert_close(sliced, whole, rtol=1e-9, atol=1e-9)
+    check(model_of(config), batch, passes)
 
 
 @pytest.mark.parametrize("without", ["example_attention", "attribute_attention"])
 def test_one_kind_of_attention(without: str, passes: Passes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slices, "SLICE_CELLS", 30)
     model = model_of(preset("default", **SMALL, **{without: False}))
-    batch = batch_of(episode(np.random.default_rng(1), attributes=6))
-    with torch.no_grad():
-        sliced = outputs(model, batch)
-    assert passes.sliced == 2
-    torch.testing.assert_close(sliced, outputs(model, batch), rtol=1e-9, atol=1e-9)
+    check(model, batch_of(episode(np.random.default_rng(1), attributes=6)), passes)
 
 
 def test_few_attention_weights_at_a_time(passes: Passes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slices, "MOST_SCORES", 1)
     model = model_of(preset("default", **SMALL))
-    batch = batch_of(episode(np.random.default_rng(2), attributes=6))
-    with torch.no_grad():
-        sliced = outputs(model, batch)
-    assert passes.sliced == 2
-    torch.testing.assert_close(sliced, outputs(model, batch), rtol=1e-9, atol=1e-9)
+    check(model, batch_of(episode(np.random.default_rng(2), attributes=6)), passes)
 
 
 def test_what_is_not_sliced(passes: Passes, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -92,12 +92,12 @@ def test_one_bad_step_changes_nothing(make_trainer: MakeTrainer):
         states.append(weights(trainer))
         return real(batch) * (float("nan") if len(states) == 2 else 1.0)
 
-    trainer.update._loss = spoiled  # type: ignore[method-assign]
+    trainer.update._loss = spoiled  # type: ignore[method-assign]  # watched by the test
     assert trainer.run() == "done"
     assert same(states[1], states[2])
     assert not same(states[0], states[1])
     assert not same(states[2], weights(trainer))
-    told = [r for r in trainer.records if "tasks_per_s" in r]  # type: ignore[attr-defined]
+    told = [r for r in trainer.records if "tasks_per_s" in r]  # type: ignore[attr-defined]  # set where the trainer is made
     assert [r.get("skipped_steps", 0) for r in told] == [0, 1, 0]
     assert ["loss" in r for r in told] == [True, False, True]
 
@@ -111,7 +111,7 @@ def test_losses_that_stay_broken_end_the_run(make_trainer: MakeTrainer):
         count += 1
         return real(batch) * (math.inf if count > 5 else 1.0)
 
-    trainer.update._loss = spoiled  # type: ignore[method-assign]
+    trainer.update._loss = spoiled  # type: ignore[method-assign]  # watched by the test
     with pytest.raises(TrainingError, match=r"not finite in 4 steps in a row, up to step 9.*step 8 is in .*state"):
         trainer.run()
     fresh = make_trainer(steps=100)
@@ -129,7 +129,7 @@ def test_a_batch_too_large_is_halved_and_counts_the_same(make_trainer: MakeTrain
         sizes.append(len(batch.answer))
         return real(batch)
 
-    halved.update._loss = limited  # type: ignore[method-assign]
+    halved.update._loss = limited  # type: ignore[method-assign]  # watched by the test
     halved.folder.mkdir()
     parts = whole.batches[0]
     assert isinstance(parts, list)
@@ -139,7 +139,7 @@ def test_a_batch_too_large_is_halved_and_counts_the_same(make_trainer: MakeTrain
     assert sum(sizes) == sum(map(len, parts))
     for a, b in zip(whole.model.parameters(), halved.model.parameters(), strict=True):
         torch.testing.assert_close(a.grad, b.grad, rtol=1e-4, atol=1e-6)
-    notes = [r["note"] for r in halved.records if "note" in r]  # type: ignore[attr-defined]
+    notes = [r["note"] for r in halved.records if "note" in r]  # type: ignore[attr-defined]  # set where the trainer is made
     assert "do not fit into memory" in notes[0]
     assert "in halves" in notes[0]
     assert halved.run() == "done"
@@ -158,9 +158,9 @@ def test_a_task_too_large_is_named_and_left_out(make_trainer: MakeTrainer, table
             )
         return real(batch)
 
-    trainer.update._loss = limited  # type: ignore[method-assign]
+    trainer.update._loss = limited  # type: ignore[method-assign]  # watched by the test
     assert trainer.run() == "done"
-    notes = [r["note"] for r in trainer.records if "note" in r]  # type: ignore[attr-defined]
+    notes = [r["note"] for r in trainer.records if "note" in r]  # type: ignore[attr-defined]  # set where the trainer is made
     left_out = [n for n in notes if "left out" in n]
     assert left_out
     assert all(n.startswith("table-1: a task of ") for n in left_out)
@@ -172,7 +172,7 @@ def test_no_task_fits(make_trainer: MakeTrainer):
     def full(batch: EpisodeBatch) -> torch.Tensor:
         raise MemoryError
 
-    trainer.update._loss = full  # type: ignore[method-assign]
+    trainer.update._loss = full  # type: ignore[method-assign]  # watched by the test
     with pytest.raises(ResourceError, match="no task of a batch fits"):
         trainer.run()
 
@@ -183,7 +183,7 @@ def test_other_errors_are_not_taken_for_memory(make_trainer: MakeTrainer):
     def broken(batch: EpisodeBatch) -> torch.Tensor:
         raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
 
-    trainer.update._loss = broken  # type: ignore[method-assign]
+    trainer.update._loss = broken  # type: ignore[method-assign]  # watched by the test
     with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
         trainer.run()
 
@@ -256,7 +256,7 @@ def test_a_full_disk_is_noted_and_training_goes_on(make_trainer: MakeTrainer, mo
 
     monkeypatch.setattr(loop_module, "save_state", full_at_first)
     assert trainer.run() == "done"
-    notes = [r["note"] for r in trainer.records if "note" in r]  # type: ignore[attr-defined]
+    notes = [r["note"] for r in trainer.records if "note" in r]  # type: ignore[attr-defined]  # set where the trainer is made
     assert len(notes) == 3
     assert all("No space left" in n and "tried again" in n for n in notes)
     again = make_trainer(steps=5)
@@ -282,7 +282,7 @@ def test_metrics_are_cut_back_to_the_resumed_step(make_trainer: MakeTrainer):
             raise KeyboardInterrupt
         return real(batch)
 
-    trainer.update._loss = dies  # type: ignore[method-assign]
+    trainer.update._loss = dies  # type: ignore[method-assign]  # watched by the test
     with pytest.raises(KeyboardInterrupt):
         trainer.run()
     with (trainer.folder / "metrics.jsonl").open("a") as f:
