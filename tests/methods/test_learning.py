@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from tests.training.conftest import PLAN, table, tiny_config
 from vsacli.checkpoints import Checkpoint, load_checkpoint
 from vsacli.inference import InferenceConfig, predict
 from vsacli.methods.atthml import AttHMLConfig
+from vsacli.methods.config import MethodConfig
 from vsacli.methods.maml import MAMLConfig
 from vsacli.methods.registry import NETWORKS, build_network
 from vsacli.nn.answers import ClassOutput
@@ -101,26 +103,27 @@ def radius(rng: np.random.Generator) -> Episode:
     return Episode(x, 12, ((y - 1.25) / 0.65).astype(np.float32), "regression", 1, np.ones(8, bool))
 
 
-# Steps, learning rate, and the accuracy (or squared error) that is reached with some room.
-USUAL = {"classification": (20, 3e-3, 0.8), "regression": (20, 3e-3, 0.5)}
+# Steps, learning rate, and the accuracy (or squared error) to reach. One in twenty initial weights of the attention
+# networks does not leave its plateau in time, so the middle one of three counts; from 20 seeds it passed with room.
+USUAL = {"classification": (30, 3e-3, 0.8), "regression": (30, 3e-3, 0.5)}
 OTHERS = {
     "meta-rbf-gp-classification": (20, 1e-2, 0.75),
     "meta-rbf-gp-regression": (20, 1e-2, 0.5),
-    "lp-classification": (60, 1e-2, 0.6),
-    "maml-classification": (8, 3e-3, 0.8),
-    "maml-regression": (15, 1e-2, 0.8),
-    "atthml-classification": (25, 3e-4, 0.7),
-    "atthmllp-classification": (25, 3e-4, 0.6),
-    "metalp-classification": (40, 3e-3, 0.7),
+    "lp-classification": (120, 1e-2, 0.7),
+    "maml-classification": (20, 3e-3, 0.8),
+    "maml-regression": (20, 1e-2, 0.5),
+    "atthml-classification": (60, 3e-4, 0.8),
+    "atthml-regression": (60, 1e-3, 0.5),
+    "atthmllp-classification": (80, 3e-4, 0.7),
+    "metalp-classification": (80, 3e-3, 0.7),
 }
 
 
-@BY_METHOD
-def test_it_learns_to_tell_circles_apart(config) -> None:
-    steps, rate, wanted = OTHERS.get(f"{config.method}-{config.kind}", USUAL[config.kind])
-    classes = config.kind == "classification"
-    draw = circle if classes else radius
-    torch.manual_seed(0)
+def learned(config: MethodConfig, seed: int) -> tuple[float, float]:
+    """How the loss changed by training, and accuracy or squared error after it."""
+    steps, rate, _ = OTHERS.get(f"{config.method}-{config.kind}", USUAL[config.kind])
+    draw = circle if config.kind == "classification" else radius
+    torch.manual_seed(seed)
     net = build_network(replace(config, standardize=False))
     optimizer = torch.optim.Adam(net.parameters(), lr=rate)
     test = collate([draw(np.random.default_rng([1, i])) for i in range(30)])
@@ -140,5 +143,12 @@ def test_it_learns_to_tell_circles_apart(config) -> None:
         episode_loss(net(batch.tasks), batch, 0.5).backward()
         optimizer.step()
     after, score = measured()
-    assert after < before
-    assert score > wanted if classes else score < wanted
+    return after - before, score
+
+
+@BY_METHOD
+def test_it_learns_to_tell_circles_apart(config: MethodConfig) -> None:
+    wanted = OTHERS.get(f"{config.method}-{config.kind}", USUAL[config.kind])[2]
+    changes, scores = zip(*(learned(config, seed) for seed in range(3)), strict=True)
+    assert median(changes) < 0
+    assert median(scores) > wanted if config.kind == "classification" else median(scores) < wanted

@@ -10,7 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.nn.tasks import CONFIGS, EVERY_CONFIG, answers, batch_of, episode, model_of, permute_rows
+from tests.nn.tasks import CONFIGS, EVERY_CONFIG, METHOD_CONFIGS, answers, batch_of, episode, model_of, permute_rows
 from vsacli.nn import TaskBatch, VSAConfig, VSAModel, preset
 from vsacli.nn.config import NetworkConfig
 from vsacli.tasks.episode import collate
@@ -156,17 +156,46 @@ def test_unlabeled_rows_inform_each_other(config: VSAConfig) -> None:
     assert change.abs().max() > 1e-8
 
 
-@BY_NETWORK
-def test_gradients_flow_to_every_parameter(config: NetworkConfig) -> None:
+def _without_gradient(key: str) -> set[str]:
+    """Parameters that no answer depends on: all heads read distances, which a shift of all embeddings leaves alone."""
+    if key in METHOD_CONFIGS:
+        shifts = {
+            "proto": {"rows.whole.4.bias"},
+            "metagp": {"rows.whole.4.bias"},
+            "hml": {"embedded.whole.4.bias"},
+            "atthml": {"norm.bias", "out.bias"},
+            "atthmllp": {"norm.bias", "out.bias"},
+        }
+        # the mean over all cells is one number for all rows: in the last layer it is a shift
+        last = {"blocks.2.cell.bias", "blocks.2.all.weight"}
+        exchangeable = {"semiproto": last, "metalp": last, "semimetagp": last}
+        names = {**shifts, **exchangeable}.get(METHOD_CONFIGS[key].method, set())
+        return {f"embedding.{name}" for name in names}
+    config = CONFIGS[key]
+    assert isinstance(config, VSAConfig)
+    if config.residual == "paper":
+        return {"blocks.5.ff.4.bias"}
+    if config.kind == "regression":
+        return {"to_channels.bias"}
+    # one number added to the logits of all classes changes no probability
+    return {"to_channels.bias", "readout.bias"} | (set() if config.kernel_ridge else {"norm_out.bias"})
+
+
+@pytest.mark.parametrize("key", EVERY_CONFIG)
+def test_gradients_flow_to_every_parameter_that_answers_depend_on(key: str) -> None:
     rng = np.random.default_rng(6)
+    config = EVERY_CONFIG[key]
     model = model_of(config).train()
     batch = collate([episode(rng, config.kind, unlabeled=8) for _ in range(3)])
     batch.tasks = batch.tasks.double()
     episode_loss(model(batch.tasks), batch, mse_weight=0.5).backward()
+    largest = {}
     for name, p in model.named_parameters():
         assert p.grad is not None, name
         assert torch.isfinite(p.grad).all(), name
-        assert p.grad.abs().max() > 0, name
+        largest[name] = p.grad.abs().max().item()
+    # rounding in float64 leaves some 1e-15 of a gradient that is zero; the least of the others is 4e-11
+    assert {name for name, value in largest.items() if value < 1e-12} == _without_gradient(key)
 
 
 def _hiding_matters(model: VSAModel, batch: TaskBatch) -> bool:
