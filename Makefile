@@ -28,13 +28,14 @@ test: check
 # Ray is 240 MB and takes its time to start, so its tests are left out (and say so) where it is not installed.
 test-ray: $(READY)
 	$(BIN)/python -m pip install --disable-pip-version-check -q -c constraints.txt -e '.[ray]'
-	$(BIN)/python -m pytest -q tests/parts/test_engines.py
+	$(BIN)/python -m pytest -q tests/labeling/parts/test_engines.py
 
 check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 	$(BIN)/pyright --pythonversion 3.14 vsacli
+	$(BIN)/lint-imports --no-logo --no-cache
 
 # The wheel and the source archive, installed where nothing of this checkout is, and run there.
 dist-check: $(READY)

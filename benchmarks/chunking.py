@@ -15,9 +15,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from vsacli.checkpoints import load_checkpoint
+from vsacli.checkpoints.resolve import load_checkpoint
 from vsacli.evaluation.suites import load_suite
-from vsacli.inference import InferenceConfig, predict
+from vsacli.inference.config import InferenceConfig
+from vsacli.inference.predict import predict
 from vsacli.tasks.draw import draw_balanced
 
 

@@ -15,7 +15,7 @@ from collections import defaultdict
 import numpy as np
 import torch
 
-from vsacli.checkpoints import load_checkpoint
+from vsacli.checkpoints.resolve import load_checkpoint
 from vsacli.evaluation.suites import load_suite
 from vsacli.tasks.episode import Episode
 from vsacli.training.validate import ValidationPlan, batches_by_size, score_batch, validation_episodes

@@ -60,7 +60,7 @@ def run_vsacli(path: Path) -> dict[str, float]:
     import pyarrow.compute as pc
 
     from vsacli.tables.output import open_output
-    from vsacli.tables.table import read_table
+    from vsacli.tables.read import read_table
 
     begin = time.perf_counter()
     table = read_table(path)
@@ -83,7 +83,7 @@ def child(which: str, path: Path) -> dict[str, float]:
         "import resource, sys, pathlib, json\n"
         f"sys.path[:0] = {[str(Path(__file__).parent), str(Path(__file__).parent.parent)]!r}\n"
         "import csv_roundtrip as b, pyarrow.compute, pandas\n"
-        "import vsacli.tables.textfile, vsacli.tables.output\n"
+        "import vsacli.tables.text.table, vsacli.tables.output\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         f"times = b.run_{which}(pathlib.Path({str(path)!r}))\n"
         "times['peak'] = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)\n"

@@ -22,7 +22,8 @@ from scipy.optimize import nnls
 
 from vsacli.nn.config import preset
 from vsacli.nn.model import VSAModel
-from vsacli.tasks.episode import Episode, collate
+from vsacli.tasks.collate import collate
+from vsacli.tasks.episode import Episode
 from vsacli.training.batches import Part
 from vsacli.training.loss import episode_loss
 

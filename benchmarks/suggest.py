@@ -20,11 +20,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vsacli.checkpoints import Checkpoint, load_checkpoint
-from vsacli.embedding import embed
+from vsacli.checkpoints.folder import Checkpoint
+from vsacli.checkpoints.resolve import load_checkpoint
 from vsacli.evaluation.suites import load_suite
-from vsacli.inference import predict
-from vsacli.suggest import choose_rows, squared_distances
+from vsacli.inference.embed import embed
+from vsacli.inference.predict import predict
+from vsacli.insight.choose_rows import choose_rows, squared_distances
 from vsacli.tasks.draw import draw_balanced
 from vsacli.tasks.store import EncodedTable
 

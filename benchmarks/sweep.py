@@ -174,9 +174,10 @@ def one_label_among_many(run: Path) -> list[tuple[int, float, float]]:
     """Accuracy with one label a class and 500 unlabeled rows, all read together, on 100 tasks of Circle-Spiral."""
     import torch
 
-    from vsacli.checkpoints import load_checkpoint
+    from vsacli.checkpoints.resolve import load_checkpoint
     from vsacli.evaluation.suites import circle_spiral_tables
-    from vsacli.inference import InferenceConfig, predict
+    from vsacli.inference.config import InferenceConfig
+    from vsacli.inference.predict import predict
 
     torch.set_num_threads(1)
     checkpoint = load_checkpoint(run, kind="classification")

@@ -17,7 +17,7 @@ import torch
 
 from vsacli.nn.config import preset
 from vsacli.nn.model import VSAModel
-from vsacli.tasks.episode import EpisodeBatch, collate
+from vsacli.tasks.collate import EpisodeBatch, collate
 from vsacli.tasks.prior_source import random_tasks
 from vsacli.tasks.sampler import BatchSampler, EpisodeConfig
 from vsacli.tasks.store import TableStore

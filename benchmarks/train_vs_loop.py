@@ -30,7 +30,8 @@ from vsacli.nn.block import Block
 from vsacli.nn.config import preset
 from vsacli.nn.inputs import input_tensor
 from vsacli.nn.model import ClassOutput, VSAModel
-from vsacli.tasks.episode import Episode, EpisodeBatch, collate
+from vsacli.tasks.collate import EpisodeBatch, collate
+from vsacli.tasks.episode import Episode
 from vsacli.tasks.plain import PlainSampler
 from vsacli.tasks.prior_source import random_tasks
 from vsacli.tasks.store import TableStore

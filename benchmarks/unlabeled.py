@@ -19,9 +19,11 @@ from pathlib import Path
 
 import numpy as np
 
-from vsacli.checkpoints import Checkpoint, load_checkpoint
+from vsacli.checkpoints.folder import Checkpoint
+from vsacli.checkpoints.resolve import load_checkpoint
 from vsacli.evaluation.suites import load_suite
-from vsacli.inference import InferenceConfig, predict
+from vsacli.inference.config import InferenceConfig
+from vsacli.inference.predict import predict
 from vsacli.tasks.store import EncodedTable
 
 

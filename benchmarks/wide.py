@@ -19,11 +19,13 @@ from collections import defaultdict
 
 import numpy as np
 
-from vsacli.checkpoints import Checkpoint, load_checkpoint
+from vsacli.checkpoints.folder import Checkpoint
+from vsacli.checkpoints.resolve import load_checkpoint
 from vsacli.evaluation.metrics import balanced_accuracy
 from vsacli.evaluation.suites import load_suite
-from vsacli.inference import InferenceConfig, predict
-from vsacli.tasks.episode import TaskKind
+from vsacli.inference.config import InferenceConfig
+from vsacli.inference.predict import predict
+from vsacli.kinds import TaskKind
 
 ALL = 1 << 30
 Task = tuple[np.ndarray, np.ndarray, np.ndarray]  # x (N, M), y (N,) and labeled (N,), labeled rows first

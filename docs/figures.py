@@ -13,12 +13,12 @@ import numpy as np
 import torch
 from matplotlib.patches import FancyBboxPatch
 
-from vsacli.checkpoints import load_checkpoint
+from vsacli.attributes.encoder import AttributeEncoder
+from vsacli.checkpoints.resolve import load_checkpoint
 from vsacli.nn import TaskBatch
 from vsacli.nn.model import VSAModel
-from vsacli.tables.attributes import AttributeEncoder
-from vsacli.tables.table import read_table
-from vsacli.tables.target import read_target
+from vsacli.tables.read import read_table
+from vsacli.target.column import read_target
 
 IMAGES = Path(__file__).resolve().parent / "img"
 SAMPLES = Path(__file__).resolve().parent.parent / "sample_data"

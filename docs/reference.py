@@ -13,7 +13,8 @@ os.environ["COLUMNS"] = "100"
 
 from typer.main import get_command  # noqa: E402
 
-from vsacli.checkpoints import CARD_FILE, bundled_checkpoints  # noqa: E402
+from vsacli.checkpoints.folder import CARD_FILE  # noqa: E402
+from vsacli.checkpoints.resolve import bundled_checkpoints  # noqa: E402
 from vsacli.cli import Commands, app  # noqa: E402
 from vsacli.cli.summary import RECORD  # noqa: E402
 

@@ -11,9 +11,9 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.hub_server import TOKEN, HubServer, Repo
+from tests.checkpoints.hub.hub_server import TOKEN, HubServer, Repo
 from tests.tiny import tiny_model
-from vsacli.checkpoints import save_checkpoint
+from vsacli.checkpoints.folder import save_checkpoint
 from vsacli.cli import Commands
 
 ROOT = Path(__file__).parent.parent

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vsacli.tables.target import read_target
+from vsacli.target.column import read_target
 
 START = ("=", "+", "-", "@", "\t", "\r", "\n", "−")
 NUMBER = re.compile(r"[+\-−]?(\$|€|£)?\d[\d.,' ]*([eE][+-]?\d+)?(%| €)?")

@@ -11,7 +11,7 @@ def test_the_package_is_light_until_something_is_used():
 import sys, vsacli
 heavy = {"torch", "sklearn", "pandas", "pyarrow", "numpy"} & set(sys.modules)
 assert not heavy, heavy
-assert {"VSAClassifier", "VSARegressor", "load_checkpoint", "VsaError", "__version__"} <= set(dir(vsacli))
+assert set(vsacli.__all__) <= set(dir(vsacli))
 assert issubclass(vsacli.VsaError, Exception)
 from vsacli import VSAClassifier, load_checkpoint
 assert not {"torch"} & set(sys.modules)

@@ -19,8 +19,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.tiny import tiny_checkpoint
-from vsacli.labeling import LabelOptions, label_table
-from vsacli.tables.textfile import TextTable
+from vsacli.labeling.run import LabelOptions, label_table
+from vsacli.tables.text.table import TextTable
 
 ROWS = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 WHOLE_WAY = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -33,7 +33,7 @@ NUMBERS = ["1.5", "2.25", "-3", "10.75", "1234.5", "0.125", "7", "+8.5"]
 @pytest.fixture(autouse=True, scope="module")
 def small_network() -> Iterator[None]:
     checkpoints = {kind: tiny_checkpoint(kind) for kind in ("classification", "regression")}
-    with patch("vsacli.checkpoints.load_checkpoint", lambda ref, *, kind: checkpoints[kind]):
+    with patch("vsacli.checkpoints.resolve.load_checkpoint", lambda ref, *, kind: checkpoints[kind]):
         yield
 
 

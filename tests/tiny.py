@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from vsacli.checkpoints import Checkpoint
+from vsacli.checkpoints.folder import Checkpoint
 from vsacli.nn import ClassOutput, RegressionOutput, TaskBatch, VSAModel, preset
 
 

@@ -4,20 +4,38 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from vsacli._version import __version__
+
 if TYPE_CHECKING:
-    from vsacli.checkpoints import load_checkpoint
+    from vsacli.checkpoints.resolve import load_checkpoint
     from vsacli.errors import VsaError
     from vsacli.estimators import VSAClassifier, VSARegressor
+    from vsacli.labeling import LabelOptions, label_table
+    from vsacli.tables.output import open_output
+    from vsacli.tables.read import read_table
 
-__version__ = "0.1.0"
-__all__ = ["VSAClassifier", "VSARegressor", "VsaError", "__version__", "load_checkpoint"]
+__all__ = [
+    "LabelOptions",
+    "VSAClassifier",
+    "VSARegressor",
+    "VsaError",
+    "__version__",
+    "label_table",
+    "load_checkpoint",
+    "open_output",
+    "read_table",
+]
 
 # `import vsacli` and `vsa --help` must stay quick: what needs scikit-learn or torch comes with its first use.
 _HOME = {
+    "LabelOptions": "vsacli.labeling",
     "VSAClassifier": "vsacli.estimators",
     "VSARegressor": "vsacli.estimators",
     "VsaError": "vsacli.errors",
-    "load_checkpoint": "vsacli.checkpoints",
+    "label_table": "vsacli.labeling",
+    "load_checkpoint": "vsacli.checkpoints.resolve",
+    "open_output": "vsacli.tables.output",
+    "read_table": "vsacli.tables.read",
 }
 
 

@@ -11,11 +11,12 @@ import torch
 
 from vsacli.baselines.registry import make_method, weight_files
 from vsacli.baselines.trained import embeddings
-from vsacli.checkpoints import save_checkpoint
+from vsacli.checkpoints.folder import save_checkpoint
 from vsacli.errors import CheckpointError
+from vsacli.kinds import TaskKind
 from vsacli.nn.config import preset
 from vsacli.nn.model import ClassOutput, RegressionOutput, VSAModel
-from vsacli.tasks.episode import TaskKind, collate
+from vsacli.tasks.collate import collate
 
 SMALL = {"layers": 1, "width": 8, "heads": 2, "head_width": 4, "ff_width": 8, "channels": 2}
 

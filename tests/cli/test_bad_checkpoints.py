@@ -14,7 +14,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from tests.tiny import tiny_model
-from vsacli.checkpoints import CONFIG_FILE, WEIGHTS_FILE, save_checkpoint
+from vsacli.checkpoints.folder import CONFIG_FILE, WEIGHTS_FILE, save_checkpoint
 
 
 class Evil:

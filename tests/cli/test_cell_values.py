@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from vsacli import labeling
-from vsacli.cellvalues import quoted, showing_values, values_shown
+from vsacli.labeling import run as labeling
+from vsacli.support.privacy import quoted, showing_values, values_shown
 
 VSA = Path(sys.executable).parent / "vsa"
 MARK = "zq7secret"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.tiny import tiny_model
-from vsacli.checkpoints import save_checkpoint
+from vsacli.checkpoints.folder import save_checkpoint
 from vsacli.cli.completion import SCRIPTS, split_line
 
 COMMAND = Path(sys.executable).parent / "vsa"

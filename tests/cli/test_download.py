@@ -12,10 +12,10 @@ from pathlib import Path
 import huggingface_hub.constants
 import pytest
 
+from tests.checkpoints.hub.hub_server import TOKEN, HubServer, Repo
 from tests.conftest import Vsa
-from tests.hub_server import TOKEN, HubServer, Repo
 from tests.tiny import tiny_model
-from vsacli.checkpoints import CONFIG_FILE, WEIGHTS_FILE, save_checkpoint
+from vsacli.checkpoints.folder import CONFIG_FILE, WEIGHTS_FILE, save_checkpoint
 
 COMMAND = Path(sys.executable).parent / "vsa"
 

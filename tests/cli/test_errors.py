@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from vsacli import labeling
+from vsacli.labeling import run as labeling
 
 VSA = Path(sys.executable).parent / "vsa"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vsacli.checkpoints import save_checkpoint
+from vsacli.checkpoints.folder import save_checkpoint
 from vsacli.cli.sections import Section, plain, show
 
 from ..tiny import tiny_model
@@ -153,7 +153,7 @@ def test_checkpoints_are_compared(vsa, write: Write, tmp_path: Path) -> None:
 
 def test_the_bundled_network_is_asked_first(vsa, write: Write, tmp_path: Path, monkeypatch) -> None:
     save_checkpoint(tmp_path / "models" / "classification", tiny_model("classification"), {}, "card")
-    monkeypatch.setattr("vsacli.checkpoints.bundled_folder", lambda: tmp_path / "models")
+    monkeypatch.setattr("vsacli.checkpoints.resolve.bundled_folder", lambda: tmp_path / "models")
     done = vsa("eval", write("t.csv", classes_csv(n=24, labeled=8)), "-t", "label")
     assert done.code == 0, done.stderr
     assert "Classes (vsa)" in done.stdout.decode()

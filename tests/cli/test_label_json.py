@@ -16,7 +16,7 @@ import pytest
 import vsacli
 from tests.conftest import TwoGroups, Vsa
 from tests.tiny import tiny_model
-from vsacli.checkpoints import save_checkpoint
+from vsacli.checkpoints.folder import save_checkpoint
 from vsacli.cli.summary import RECORD
 
 Write = Callable[[str, bytes], Path]

@@ -14,8 +14,8 @@ import pytest
 from tests.cli.test_eval import suite as suite
 from tests.cli.test_meta_train import command
 from tests.cli.test_meta_train import folder as folder
-from tests.parts.conftest import MakeParts
-from tests.parts.conftest import make_parts as make_parts
+from tests.labeling.parts.conftest import MakeParts
+from tests.labeling.parts.conftest import make_parts as make_parts
 
 Start = Callable[..., subprocess.Popen[bytes]]
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.checkpoints.hub.hub_server import TOKEN, HubServer
 from tests.conftest import Vsa
-from tests.hub_server import TOKEN, HubServer
 from tests.tiny import tiny_model
-from vsacli.checkpoints import WEIGHTS_FILE, save_checkpoint
+from vsacli.checkpoints.folder import WEIGHTS_FILE, save_checkpoint
 
 COMMAND = Path(sys.executable).parent / "vsa"
 

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from vsacli import VSAClassifier, VSARegressor, checkpoints, estimators
-from vsacli.checkpoints import save_checkpoint
+from vsacli import VSAClassifier, VSARegressor
+from vsacli.checkpoints import resolve
+from vsacli.checkpoints.folder import save_checkpoint
+from vsacli.estimators import estimators
 from vsacli.nn import VSAModel, preset
 
 
@@ -27,7 +29,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
                 model.head.get_parameter("log_noise").fill_(math.log(0.01))
         save_checkpoint(folder / kind, model, {}, "")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(checkpoints, "bundled_folder", lambda: folder)
+        patch.setattr(resolve, "bundled_folder", lambda: folder)
         estimators._load_once.cache_clear()
         yield folder
     estimators._load_once.cache_clear()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from vsacli.inference import InferenceConfig
+from vsacli.inference.config import InferenceConfig
 
 CHUNK = InferenceConfig().chunk_rows
 

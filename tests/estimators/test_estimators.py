@@ -18,9 +18,11 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tests.estimators.frames import CHUNK, FRAME, HIDDEN, TRUTH, WITH_NONE, make_frame
-from vsacli import VSAClassifier, VSARegressor, checkpoints, estimators
-from vsacli.checkpoints import save_checkpoint
+from vsacli import VSAClassifier, VSARegressor
+from vsacli.checkpoints import resolve
+from vsacli.checkpoints.folder import save_checkpoint
 from vsacli.errors import CheckpointError, UsageError
+from vsacli.estimators import estimators
 from vsacli.nn import VSAModel, preset
 
 DEVIATIONS = {
@@ -50,12 +52,12 @@ def test_the_rows_of_fit_get_the_same_answers_again(classifier: VSAClassifier, r
 
 def test_answers_are_those_of_the_inference_on_encoded_columns(classifier: VSAClassifier, folder: Path):
     """The same rows through the parts: encoder, labels as codes, network."""
-    from vsacli.inference import predict
-    from vsacli.tables.attributes import AttributeEncoder, columns_of
+    from vsacli.attributes.encoder import AttributeEncoder, columns_of
+    from vsacli.inference.predict import predict
 
     x = AttributeEncoder(0).fit_transform(columns_of(FRAME))
     codes = (TRUTH[~HIDDEN] == "pos").astype(int)
-    checkpoint = checkpoints.load_checkpoint(folder / "classification")
+    checkpoint = resolve.load_checkpoint(folder / "classification")
     expected = predict(checkpoint, x, ~HIDDEN, codes, 2, device="cpu").proba
     actual = classifier.fit(FRAME, WITH_NONE).label_distributions_[HIDDEN]
     np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-6)
@@ -83,7 +85,7 @@ def test_a_large_table_keeps_a_sample_of_its_unlabeled_rows(classifier: VSAClass
 
 
 def test_one_class_and_equal_targets_need_no_network(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(checkpoints, "bundled_folder", lambda: Path("nowhere"))
+    monkeypatch.setattr(resolve, "bundled_folder", lambda: Path("nowhere"))
     estimators._load_once.cache_clear()
     fitted = VSAClassifier(device="cpu").fit(FRAME, np.where(HIDDEN, None, "only"))
     assert set(fitted.transduction_) == {"only"}

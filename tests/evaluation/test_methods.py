@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from vsacli.checkpoints import save_checkpoint
+from vsacli.checkpoints.folder import save_checkpoint
 from vsacli.errors import CheckpointError, UsageError
 from vsacli.evaluation.methods import choose_methods, load_checkpoints
 from vsacli.methods.registry import build_network, config_class

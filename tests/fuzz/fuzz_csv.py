@@ -30,15 +30,17 @@ import pyarrow as pa
 import pyarrow.compute
 
 with atheris.instrument_imports(include=["vsacli"]):
+    from vsacli.attributes import choose  # noqa: F401
     from vsacli.errors import VsaError
-    from vsacli.tables import cells, choose, columnkinds, missing, spelling, target  # noqa: F401
-    from vsacli.tables.scanner import Dialect, Misfit
     from vsacli.tables.source import _refuse
-    from vsacli.tables.spans import index_table
     from vsacli.tables.table import ExtraColumn
-    from vsacli.tables.textfile import TextTable
+    from vsacli.tables.text import cells  # noqa: F401
+    from vsacli.tables.text.scanner import Dialect, Misfit
+    from vsacli.tables.text.spans import index_table
+    from vsacli.tables.text.table import TextTable
+    from vsacli.target import missing  # noqa: F401
 
-from tests.tables.records import is_closed, read_all
+from tests.tables.text.records import is_closed, read_all
 
 DELIMITERS = [None, ",", ";", "\t", "|", " ", ":"]
 WINDOWS = [1, 3, 7, 16, 64, 1 << 20]

@@ -23,7 +23,8 @@ from vsacli.methods.lp import LPConfig
 from vsacli.methods.maml import MAMLConfig
 from vsacli.methods.proto import ProtoConfig
 from vsacli.methods.semiproto import SemiProtoConfig
-from vsacli.tasks.episode import Episode, collate
+from vsacli.tasks.collate import collate
+from vsacli.tasks.episode import Episode
 from vsacli.training.loss import episode_loss
 
 

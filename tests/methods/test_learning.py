@@ -12,14 +12,17 @@ import torch
 
 from tests.nn.tasks import METHOD_CONFIGS
 from tests.training.conftest import PLAN, table, tiny_config
-from vsacli.checkpoints import Checkpoint, load_checkpoint
-from vsacli.inference import InferenceConfig, predict
+from vsacli.checkpoints.folder import Checkpoint
+from vsacli.checkpoints.resolve import load_checkpoint
+from vsacli.inference.config import InferenceConfig
+from vsacli.inference.predict import predict
 from vsacli.methods.atthml import AttHMLConfig
 from vsacli.methods.config import MethodConfig
 from vsacli.methods.maml import MAMLConfig
 from vsacli.methods.registry import NETWORKS, build_network
 from vsacli.nn.answers import ClassOutput
-from vsacli.tasks.episode import Episode, collate
+from vsacli.tasks.collate import collate
+from vsacli.tasks.episode import Episode
 from vsacli.tasks.prior_source import random_tasks
 from vsacli.tasks.sampler import BatchSampler
 from vsacli.tasks.store import TableStore

@@ -12,7 +12,8 @@ from vsacli.nn import TaskBatch, preset
 from vsacli.nn.config import NetworkConfig
 from vsacli.nn.model import ClassOutput
 from vsacli.nn.network import Network
-from vsacli.tasks.episode import Episode, collate
+from vsacli.tasks.collate import collate
+from vsacli.tasks.episode import Episode
 
 CLASS_CONFIGS = {
     "default": preset("default", layers=2, width=16, heads=2, head_width=8, ff_width=24, channels=3),

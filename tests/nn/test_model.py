@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.nn.tasks import CONFIGS, EVERY_CONFIG, METHOD_CONFIGS, answers, batch_of, episode, model_of, permute_rows
 from vsacli.nn import TaskBatch, VSAConfig, VSAModel, preset
 from vsacli.nn.config import NetworkConfig
-from vsacli.tasks.episode import collate
+from vsacli.tasks.collate import collate
 from vsacli.training.loss import episode_loss
 
 EXACT = {"rtol": 1e-9, "atol": 1e-9}

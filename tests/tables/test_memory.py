@@ -15,12 +15,12 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from vsacli.attributes.encoder import AttributeEncoder
 from vsacli.errors import ResourceError
+from vsacli.support.free_memory import free_memory, spelled
 from vsacli.tables import source
-from vsacli.tables.attributes import AttributeEncoder
-from vsacli.tables.memory import free_memory, spelled
+from vsacli.tables.read import read_table
 from vsacli.tables.source import read_source
-from vsacli.tables.table import read_table
 
 TEXT = b"id,label\n" + b"1,x\n" * 1_000_000
 
@@ -52,7 +52,7 @@ def test_sizes_are_spelled_for_people():
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit is known on Linux")
 def test_a_limit_of_the_shell_is_known():
-    script = "from vsacli.tables.memory import free_memory; print(free_memory())"
+    script = "from vsacli.support.free_memory import free_memory; print(free_memory())"
     done = subprocess.run(
         ["bash", "-c", f"ulimit -v 1000000; exec '{sys.executable}' -c '{script}'"],
         capture_output=True,
@@ -93,7 +93,7 @@ def test_a_shortage_while_cells_are_found(tmp_path: Path, monkeypatch: pytest.Mo
     def short(*args: object, **options: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("vsacli.tables.textfile.TextTable.__init__", short)
+    monkeypatch.setattr("vsacli.tables.text.table.TextTable.__init__", short)
     with pytest.raises(ResourceError, match=r"t\.csv takes 4 MB or more and does not fit in memory; .* 2 MB would"):
         read_table(path)
 
@@ -102,7 +102,7 @@ def test_a_shortage_while_attributes_are_made(monkeypatch: pytest.MonkeyPatch):
     def short(*args: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("vsacli.tables.attributes._Growing.append", short)
+    monkeypatch.setattr("vsacli.attributes.encoder._Growing.append", short)
     columns = [("x", pa.array([0.5, 1.5, 9.0] * 400))]
     with pytest.raises(ResourceError, match=r"1,200 rows .* do not fit in memory.* about 600 rows at a time"):
         AttributeEncoder().fit_transform(columns)

@@ -19,8 +19,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from vsacli.errors import DataError, InputError, VsaError
+from vsacli.tables.read import read_table
 from vsacli.tables.source import read_source
-from vsacli.tables.table import read_table
 
 TEXT = b"id,label\n1,x\n2,\n"
 

@@ -10,8 +10,10 @@ import pytest
 
 from tests.tasks.tables import attributes_of, rows_of, table_of
 from vsacli.errors import TrainingError
+from vsacli.kinds import TaskKind
 from vsacli.tasks.augment import PLAIN
-from vsacli.tasks.episode import Episode, TaskKind, collate
+from vsacli.tasks.collate import collate
+from vsacli.tasks.episode import Episode
 from vsacli.tasks.prior_source import random_tasks
 from vsacli.tasks.sampler import BatchSampler, EpisodeConfig
 from vsacli.tasks.store import EncodedTable, TableStore

@@ -7,8 +7,8 @@ import pytest
 import torch
 from sklearn.neighbors import KNeighborsClassifier
 
+from vsacli.attributes.scaling import RobustScale
 from vsacli.errors import UsageError
-from vsacli.tables.scaling import RobustScale
 from vsacli.tasks.synthetic.draws import Draws, class_counts, exact_labels, standardise
 from vsacli.tasks.synthetic.latents import TaskShape
 from vsacli.tasks.synthetic.manifolds import rotations

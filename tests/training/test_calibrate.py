@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from vsacli.calibration import decades, std_factor, temperature
+from vsacli.checkpoints.calibration import decades, std_factor, temperature
 from vsacli.nn.answers import ClassOutput, RegressionOutput
 from vsacli.nn.batch import TaskBatch
 from vsacli.nn.config import preset

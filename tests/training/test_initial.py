@@ -10,12 +10,12 @@ import pytest
 import torch
 
 from tests.nn.tasks import CONFIGS, answers, episode, model_of
-from vsacli.checkpoints import save_checkpoint
+from vsacli.checkpoints.folder import save_checkpoint
 from vsacli.errors import UsageError
 from vsacli.methods.hml import HML, HMLConfig
 from vsacli.methods.proto import Proto, ProtoConfig
 from vsacli.nn import VSAConfig, VSAModel, preset
-from vsacli.tasks.episode import collate
+from vsacli.tasks.collate import collate
 from vsacli.training.initial import start_from
 from vsacli.training.loss import episode_loss
 

@@ -12,9 +12,10 @@ import pytest
 import torch
 
 from tests.training.conftest import MakeTrainer, same, table, tiny_model, weights
-from vsacli.checkpoints import load_checkpoint
+from vsacli.checkpoints.resolve import load_checkpoint
 from vsacli.errors import ResourceError, TrainingError
-from vsacli.tasks.episode import Episode, EpisodeBatch
+from vsacli.tasks.collate import EpisodeBatch
+from vsacli.tasks.episode import Episode
 from vsacli.tasks.store import TableStore
 from vsacli.training import loop as loop_module
 from vsacli.training.batches import group_by_size

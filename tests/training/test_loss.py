@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from vsacli.nn.model import ClassOutput, RegressionOutput
-from vsacli.tasks.episode import Episode, EpisodeBatch, collate
+from vsacli.tasks.collate import EpisodeBatch, collate
+from vsacli.tasks.episode import Episode
 from vsacli.training.loss import episode_loss
 
 

@@ -10,15 +10,14 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from threadpoolctl import ThreadpoolController
+from vsacli.support.threads import one_thread
 
+if TYPE_CHECKING:
     from vsacli.tasks.episode import Episode
 
 Floats = NDArray[np.float64]
@@ -195,17 +194,3 @@ def quiet() -> Iterator[None]:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         yield
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Keep numeric libraries to one thread: for a handful of rows, starting more costs more than it saves."""
-    with _thread_pools().limit(limits=1):
-        yield
-
-
-@lru_cache(maxsize=1)
-def _thread_pools() -> ThreadpoolController:
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()

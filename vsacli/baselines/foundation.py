@@ -16,7 +16,7 @@ import numpy as np
 
 from vsacli.baselines.base import Floats, Rows, SimpleMethod, seed_from
 from vsacli.errors import ResourceError
-from vsacli.tasks.episode import TaskKind
+from vsacli.kinds import TaskKind
 
 WORDS: dict[TaskKind, str] = {"classification": "classifier", "regression": "regressor"}
 NORMAL_QUANTILE = 1.2815515655446004  # of the standard normal, at 0.9

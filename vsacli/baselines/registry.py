@@ -11,8 +11,8 @@ from typing import Any
 
 from vsacli.baselines.base import Method
 from vsacli.errors import UsageError
+from vsacli.kinds import TaskKind
 from vsacli.methods.registry import NETWORKS
-from vsacli.tasks.episode import TaskKind
 
 BOTH: tuple[TaskKind, ...] = ("classification", "regression")
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vsacli.baselines.base import ClassPrediction, RegressionPrediction, seed_from
-from vsacli.tasks.episode import Episode, TaskKind
+from vsacli.kinds import TaskKind
+from vsacli.tasks.episode import Episode
 
 if TYPE_CHECKING:
-    from vsacli.checkpoints import Checkpoint
+    from vsacli.checkpoints.folder import Checkpoint
 
 
 class Trained:
@@ -23,7 +24,7 @@ class Trained:
     checkpoint : str, optional
         As `load_checkpoint` takes it; None is the bundled one for the kind of the episode.
     device : str
-        As `vsacli.inference.predict` takes it.
+        As `vsacli.inference.predict.predict` takes it.
     """
 
     def __init__(self, checkpoint: str | None = None, device: str = "cpu"):
@@ -33,7 +34,8 @@ class Trained:
     @staticmethod
     def weight_files(checkpoint: str | None = None, device: str = "cpu") -> list[Path]:
         """The weights of the checkpoint, or of all bundled ones."""
-        from vsacli.checkpoints import WEIGHTS_FILE, bundled_checkpoints
+        from vsacli.checkpoints.folder import WEIGHTS_FILE
+        from vsacli.checkpoints.resolve import bundled_checkpoints
 
         bundled = bundled_checkpoints()
         folders = list(bundled.values()) if checkpoint is None else [bundled.get(checkpoint, Path(checkpoint))]
@@ -41,7 +43,7 @@ class Trained:
 
     def fit_predict(self, episode: Episode, rng: np.random.Generator) -> ClassPrediction | RegressionPrediction:
         """One pass of the network over labeled and unlabeled rows."""
-        from vsacli.inference import predict
+        from vsacli.inference.predict import predict
 
         labeled = np.arange(len(episode.x)) < episode.n_labeled
         y = episode.y[labeled]
@@ -69,7 +71,7 @@ def embeddings(checkpoint: str | None, episode: Episode) -> np.ndarray:
     """Embeddings of all rows of an episode, labeled first (N, E): what the paper's Figure 5 shows."""
     import torch
 
-    from vsacli.tasks.episode import collate
+    from vsacli.tasks.collate import collate
 
     with torch.inference_mode():
         return load(checkpoint, episode.kind).model.embed(collate([episode]).tasks)[0].float().numpy()
@@ -82,6 +84,6 @@ def load(ref: str | None, kind: TaskKind) -> Checkpoint:
 
 @lru_cache(maxsize=8)
 def _load(ref: str | None, kind: TaskKind, written: tuple[int, ...]) -> Checkpoint:
-    from vsacli.checkpoints import load_checkpoint
+    from vsacli.checkpoints.resolve import load_checkpoint
 
     return load_checkpoint(ref, kind=kind)

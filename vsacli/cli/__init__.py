@@ -14,12 +14,12 @@ from collections.abc import Sequence
 import typer
 from typer.main import get_command
 
-from vsacli import __version__
-from vsacli.cellvalues import showing_values, values_shown
+from vsacli._version import __version__
 from vsacli.cli.console import on_terminal, printable, say
 from vsacli.cli.registry import LazyGroup
 from vsacli.cli.signals import Terminated, library_warnings_silenced, termination_unwinds
 from vsacli.errors import VsaError
+from vsacli.support.privacy import showing_values, values_shown
 
 EXIT_INTERNAL = 70  # sysexits.h: internal software error
 EXIT_INTERRUPTED = 130

@@ -13,7 +13,7 @@ from vsacli.errors import VsaError
 
 def complete_columns(ctx: typer.Context, incomplete: str) -> list[str]:
     """Columns of FILE, if it stands before the cursor, and of --labeled."""
-    from vsacli.tables.header import glimpse_columns
+    from vsacli.tables.peek import glimpse_columns
 
     params: dict[str, Any] = ctx.params
     columns: dict[str, None] = {}
@@ -33,8 +33,8 @@ def complete_columns(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def complete_checkpoints(incomplete: str) -> list[tuple[str, str]]:
     """The bundled checkpoints and those in the Hub's cache."""
-    from vsacli.checkpoints import bundled_checkpoints
-    from vsacli.hubcache import DEFAULT_REVISION, cached_checkpoints
+    from vsacli.checkpoints.hub.cache import DEFAULT_REVISION, cached_checkpoints
+    from vsacli.checkpoints.resolve import bundled_checkpoints
 
     found = [(name, "bundled") for name in bundled_checkpoints()]
     for checkpoint in cached_checkpoints():

@@ -71,8 +71,8 @@ def download(
 def _download(
     repo: str, revision: str | None, cache_dir: Path | None, token: str | None, update: bool, json: bool, quiet: bool
 ) -> None:
-    from vsacli.hub import fetch
-    from vsacli.hubcache import DEFAULT_REVISION, parse_ref
+    from vsacli.checkpoints.hub.cache import DEFAULT_REVISION, parse_ref
+    from vsacli.checkpoints.hub.download import fetch
 
     ref = parse_ref(repo, revision)
     with progress_shown(quiet) as progress:
@@ -100,8 +100,9 @@ def _download(
 
 
 def _list(cache_dir: Path | None, json: bool) -> None:
-    from vsacli.checkpoints import bundled_checkpoints, read_config
-    from vsacli.hubcache import cached_checkpoints
+    from vsacli.checkpoints.folder import read_config
+    from vsacli.checkpoints.hub.cache import cached_checkpoints
+    from vsacli.checkpoints.resolve import bundled_checkpoints
 
     records: list[dict[str, Any]] = []
     for name, folder in bundled_checkpoints().items():
@@ -126,7 +127,7 @@ def _list(cache_dir: Path | None, json: bool) -> None:
 
 def _describe(folder: Path, model: dict[str, Any], meta: dict[str, Any]) -> dict[str, Any]:
     """What a list tells of a checkpoint; the config is others' JSON, so that anything may be in it."""
-    from vsacli.checkpoints import CARD_FILE, CONFIG_FILE, WEIGHTS_FILE
+    from vsacli.checkpoints.folder import CARD_FILE, CONFIG_FILE, WEIGHTS_FILE
 
     files = [folder / name for name in (CONFIG_FILE, WEIGHTS_FILE, CARD_FILE)]
     validation = meta.get("validation")

@@ -14,8 +14,8 @@ from vsacli.evaluation.run import Record
 from vsacli.evaluation.statistics import pooled_confidence, summarize, win_tie_loss
 from vsacli.evaluation.table import ALL_LABELS, MethodAnswers, TableAnswer
 from vsacli.evaluation.verdict import confusion, growth, suspicious_rows
+from vsacli.kinds import TaskKind
 from vsacli.tables.table import Table
-from vsacli.tasks.episode import TaskKind
 
 NAMES = {
     "accuracy": "accuracy",

@@ -16,7 +16,7 @@ from vsacli.evaluation.methods import absent_methods, asked_methods, choose_meth
 from vsacli.evaluation.results import ResultsFile
 from vsacli.evaluation.run import MethodSpec, Record, run_suite
 from vsacli.evaluation.suites import load_suite
-from vsacli.tasks.episode import TaskKind
+from vsacli.kinds import TaskKind
 from vsacli.tasks.store import EncodedTable, TableStore
 
 SHOTS = {"classification": (1, 3, 5), "regression": (10, 15, 20)}

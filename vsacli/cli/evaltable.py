@@ -22,7 +22,7 @@ from vsacli.evaluation.methods import (
 from vsacli.evaluation.results import write_records
 from vsacli.evaluation.table import TableQuestion, evaluate_table
 from vsacli.evaluation.verdict import verdict
-from vsacli.tables.table import read_table
+from vsacli.tables.read import read_table
 
 
 def eval_table(

@@ -28,14 +28,7 @@ from vsacli.cli.options import (
     Task,
     TaskChoice,
 )
-from vsacli.cli.parts import (
-    EngineChoice,
-    EngineOption,
-    RayAddress,
-    Workers,
-    choose_engine,
-    refuse_options_of_folders,
-)
+from vsacli.cli.parts import EngineChoice, EngineOption, RayAddress, Workers, choose_engine, refuse_options_of_folders
 from vsacli.errors import DataError, UsageError, VsaError
 
 if TYPE_CHECKING:
@@ -120,9 +113,9 @@ def label(
         raise UsageError("FILE and --labeled are both standard input; give one of them as a path")
 
     from vsacli.cli.summary import facts_of
-    from vsacli.labeling import LabelOptions, label_table
+    from vsacli.labeling.run import LabelOptions, label_table
     from vsacli.tables.output import check_output, open_output
-    from vsacli.tables.table import read_table
+    from vsacli.tables.read import read_table
 
     options = LabelOptions(
         target=target,
@@ -150,7 +143,7 @@ def label(
     more: list[tuple[str, bytes]] = []
     with progress_shown(quiet) as progress:
         if folder:
-            from vsacli.parts.run import label_folder
+            from vsacli.labeling.parts.run import label_folder
 
             how = choose_engine(engine, workers, ray_address)
             source = _read_labeled(labeled, target, delimiter, encoding) if labeled is not None else None
@@ -183,7 +176,7 @@ def label(
 
 def _read_labeled(path: str, target: str, delimiter: str | None, encoding: str | None) -> Table:
     """The table of --labeled, read as FILE is; or as detected, where a spreadsheet has saved it otherwise."""
-    from vsacli.tables.table import read_table
+    from vsacli.tables.read import read_table
 
     def with_target(delimiter: str | None = None, encoding: str | None = None) -> Table:
         table = read_table(path, delimiter=delimiter, encoding=encoding)
@@ -204,7 +197,7 @@ def _read_labeled(path: str, target: str, delimiter: str | None, encoding: str |
 
 def _check_json(json: str | None, output: str | None, inputs: list[str]) -> None:
     """Refuse a place for the summary where it would be mixed with the table, or replace a file of this run."""
-    from vsacli.parts.folder import ENDINGS
+    from vsacli.labeling.parts.folder import ENDINGS
     from vsacli.tables.output import check_output
 
     if json is None:

@@ -14,7 +14,8 @@ from vsacli.errors import UsageError
 
 if TYPE_CHECKING:
     from vsacli.cli.console import Progress
-    from vsacli.study import LabelingRun, Study
+    from vsacli.insight.study import Study
+    from vsacli.labeling.run import LabelingRun
 
 SUGGESTED = 10
 
@@ -91,7 +92,7 @@ class Look:
 
     def observe(self, run: LabelingRun, progress: Progress) -> None:
         """Study a run; for `label_table` to call."""
-        from vsacli.study import StudyConfig, study
+        from vsacli.insight.study import StudyConfig, study
 
         config = StudyConfig(suggested=self.suggest or SUGGESTED, columns=self.report is not None)
         self.study = study(run, config, progress)
@@ -101,11 +102,11 @@ class Look:
         assert self.study is not None
         out = []
         if self.suggest_to is not None:
-            from vsacli.suggestions import suggestions_csv
+            from vsacli.insight.suggestions_csv import suggestions_csv
 
             out.append((self.suggest_to, suggestions_csv(self.study)))
         if self.report is not None:
-            from vsacli.report import report_page
+            from vsacli.insight.report import report_page
 
             out.append((self.report, report_page(self.study, summary)))
         return out

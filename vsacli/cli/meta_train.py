@@ -309,7 +309,7 @@ def meta_train(
             drawn[names[regression]] = parse_range(option, text, least=2 if regression and names[0] == "shots" else 1)
     drawn = {k: v for k, v in drawn.items() if v is not None}
 
-    from vsacli.inference import choose_device
+    from vsacli.inference.device import choose_device
     from vsacli.training.hardware import fast_precision
     from vsacli.training.recipe import make_config
     from vsacli.training.run import RunSpec

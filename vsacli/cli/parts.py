@@ -10,7 +10,7 @@ import typer
 from vsacli.errors import UsageError
 
 if TYPE_CHECKING:
-    from vsacli.parts.engines import Engine
+    from vsacli.labeling.parts.engines import Engine
 
 
 class EngineChoice(StrEnum):
@@ -54,10 +54,10 @@ def choose_engine(engine: EngineChoice, workers: int | None, ray_address: str | 
     if ray_address is not None and engine is not EngineChoice.ray:
         raise UsageError(f"--ray-address {ray_address} needs --engine ray")
     if engine is EngineChoice.ray:
-        from vsacli.parts.rayengine import on_ray
+        from vsacli.labeling.parts.rayengine import on_ray
 
         return on_ray(ray_address, workers)
-    from vsacli.parts.engines import here, in_processes
+    from vsacli.labeling.parts.engines import here, in_processes
 
     return here if workers is None or workers == 1 else in_processes(workers)
 

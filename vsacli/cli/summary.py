@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from vsacli import __version__
-from vsacli.cellvalues import values_shown
+from vsacli._version import __version__
 from vsacli.cli.console import Fact
-from vsacli.job import LabelReport
+from vsacli.labeling.job import LabelReport
+from vsacli.support.privacy import values_shown
 
 SHOWN_CLASSES = 12
 SHOWN_COLUMNS = 6

@@ -59,10 +59,10 @@ def upload(
     It is read strictly first. Three files are published: the weights, their configuration without the paths of this
     machine, and the card with the metadata by which the Hub finds it. The page of the commit is printed.
     """
-    from vsacli.checkpoints import load_checkpoint
-    from vsacli.hubcache import parse_ref
-    from vsacli.hubcard import hub_folder
-    from vsacli.hubpublish import publish
+    from vsacli.checkpoints.hub.cache import parse_ref
+    from vsacli.checkpoints.hub.card import hub_folder
+    from vsacli.checkpoints.hub.upload import publish
+    from vsacli.checkpoints.resolve import load_checkpoint
 
     if "@" in repo:
         raise UsageError(f"{repo}: a revision cannot be chosen; give ORG/NAME, and its branch main is written")

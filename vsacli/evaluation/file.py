@@ -47,8 +47,8 @@ def encode_file(
     UsageError, DataError
         As in `vsa label`: an unknown column, no label, no column to learn from.
     """
-    from vsacli.tables.attributes import AttributeEncoder
-    from vsacli.tables.target import read_target
+    from vsacli.attributes.encoder import AttributeEncoder
+    from vsacli.target.column import read_target
 
     at = table.find(target)
     labels = read_target(

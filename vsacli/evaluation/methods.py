@@ -9,8 +9,9 @@ from vsacli.baselines.registry import METHODS, absent, known_method, method_name
 from vsacli.errors import UsageError
 from vsacli.evaluation.plots import Embedding, Picture
 from vsacli.evaluation.run import MethodSpec
+from vsacli.kinds import TaskKind
 from vsacli.methods.registry import NETWORKS
-from vsacli.tasks.episode import Episode, TaskKind
+from vsacli.tasks.episode import Episode
 
 # What an analyst would compare with on one table: the network, and the strongest methods that need no tuning.
 TABLE_METHODS = {
@@ -82,7 +83,7 @@ def asked_methods(text: str | None) -> list[str]:
 
 def _by_method(checkpoints: Sequence[str]) -> dict[str, list[str]]:
     """Checkpoints by the method that trained them, in the order given; the same one once."""
-    from vsacli.checkpoints import method_of
+    from vsacli.checkpoints.resolve import method_of
 
     found: dict[str, list[str]] = {}
     for ref in {Path(c).parts: c for c in checkpoints}.values():

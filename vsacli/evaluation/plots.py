@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vsacli.baselines.base import one_thread
 from vsacli.errors import OutputError, UsageError
 from vsacli.evaluation.metrics import LOWER_IS_BETTER
 from vsacli.evaluation.run import Record
 from vsacli.evaluation.statistics import family_values, summarize
+from vsacli.support.threads import one_thread
 from vsacli.tasks.episode import Episode
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from pathlib import Path
 from vsacli.errors import DataError, InputError, OutputError, UsageError
 from vsacli.evaluation.episodes import EpisodePlan
 from vsacli.evaluation.run import MethodSpec, Record
-from vsacli.locks import locked
-from vsacli.wholefiles import replacing
+from vsacli.support.atomic_files import replacing
+from vsacli.support.locks import locked
 
 
 class ResultsFile:

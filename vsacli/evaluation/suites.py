@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from vsacli.errors import UsageError
+from vsacli.kinds import TaskKind
 from vsacli.tasks.cache import cache_folder
-from vsacli.tasks.episode import TaskKind
 from vsacli.tasks.store import EncodedTable, TableStore
 
 Progress = Callable[[int, int, str], None]

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from vsacli.errors import CheckpointError
-from vsacli.tasks.episode import TaskKind
+from vsacli.kinds import TaskKind
 
 if TYPE_CHECKING:
     from vsacli.nn.config import NetworkConfig

@@ -11,15 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from vsacli.nn.answers import (
-    ClassOutput,
-    Head,
-    RegressionOutput,
-    class_logits,
-    class_output,
-    gp_moments,
-    scale_targets,
-)
+from vsacli.nn.answers import ClassOutput, Head, RegressionOutput, class_logits, class_output, gp_moments, scale_targets
 from vsacli.nn.batch import TaskBatch
 from vsacli.nn.block import Block, feed_forward
 from vsacli.nn.config import VSAConfig

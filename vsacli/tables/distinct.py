@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vsacli.tables.missing import PANDAS_TOKENS, SPACES
+from vsacli.tables.blank_tokens import PANDAS_TOKENS, SPACES
 
 _BLOCK = 1 << 20  # rows counted together
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, BinaryIO, cast
 
 from vsacli.errors import OutputError, UsageError
-from vsacli.wholefiles import temporary_name
+from vsacli.support.atomic_files import temporary_name
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
 from vsacli.errors import DataError, InputError, ResourceError
-from vsacli.tables.memory import free_memory, spelled
+from vsacli.support.free_memory import free_memory, spelled
 
 if TYPE_CHECKING:
     from pathlib import Path

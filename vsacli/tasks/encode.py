@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from vsacli.attributes.encoder import AttributeEncoder
 from vsacli.errors import DataError
-from vsacli.tables.attributes import AttributeEncoder
 from vsacli.tasks.store import EncodedTable
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from vsacli.tables.target import Target
+    from vsacli.target.column import Target
 
 LEAST_ROWS = 20
 

@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 
 from vsacli.errors import InputError, OutputError, VsaError
-from vsacli.tables.table import read_table
-from vsacli.tables.target import Task, read_target
+from vsacli.tables.read import read_table
+from vsacli.target.column import Task, read_target
 from vsacli.tasks.cache import without_cache
 from vsacli.tasks.encode import encode_table
 from vsacli.tasks.store import EncodedTable, TableStore

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from vsacli.errors import ResourceError
-from vsacli.locks import locked
-from vsacli.tasks.episode import TaskKind
+from vsacli.kinds import TaskKind
+from vsacli.support.locks import locked
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 
 from vsacli.errors import InputError, OutputError, UsageError
+from vsacli.kinds import TaskKind
+from vsacli.support.atomic_files import replacing
 from vsacli.tasks import openml_client as client
-from vsacli.tasks.episode import TaskKind
 from vsacli.tasks.openml_client import Listed, Unreachable, Unusable
 from vsacli.tasks.store import EncodedTable
-from vsacli.wholefiles import replacing
 
 ROWS = (60, 1000)
 ATTRIBUTES = (2, 1000)

@@ -16,22 +16,16 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from vsacli import __version__
+from vsacli._version import __version__
+from vsacli.attributes.encoder import columns_of
 from vsacli.errors import DataError, InputError, OutputError
-from vsacli.tables.attributes import columns_of
-from vsacli.tables.target import read_target
+from vsacli.kinds import TaskKind
+from vsacli.target.column import read_target
 from vsacli.tasks import openml_client as client
 from vsacli.tasks.cache import without_cache
 from vsacli.tasks.encode import encode_table
-from vsacli.tasks.episode import TaskKind
 from vsacli.tasks.openml_client import TaskDescription, Unreachable, Unusable
-from vsacli.tasks.openml_selection import (
-    OpenMLSelection,
-    check_rule,
-    choose_tasks,
-    server_folder,
-    write_whole,
-)
+from vsacli.tasks.openml_selection import OpenMLSelection, check_rule, choose_tasks, server_folder, write_whole
 from vsacli.tasks.store import EncodedTable, TableStore
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vsacli.tasks.episode import TaskKind
+from vsacli.kinds import TaskKind
 
 
 def random_tasks(

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from vsacli.errors import TrainingError
+from vsacli.kinds import TaskKind
 from vsacli.tasks.augment import (
     AugmentConfig,
     change_attributes,
@@ -22,7 +23,7 @@ from vsacli.tasks.augment import (
     limit_classes,
 )
 from vsacli.tasks.draw import draw_balanced, draw_natural, draw_rows
-from vsacli.tasks.episode import Episode, TaskKind
+from vsacli.tasks.episode import Episode
 from vsacli.tasks.store import EncodedTable, TableStore
 
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from vsacli.errors import InputError, OutputError
-from vsacli.tasks.episode import TaskKind
-from vsacli.wholefiles import replacing
+from vsacli.kinds import TaskKind
+from vsacli.support.atomic_files import replacing
 
 
 @dataclass(frozen=True)

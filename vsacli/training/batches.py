@@ -11,7 +11,8 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 from vsacli.errors import VsaError
-from vsacli.tasks.episode import Episode, EpisodeBatch, collate
+from vsacli.tasks.collate import EpisodeBatch, collate
+from vsacli.tasks.episode import Episode
 from vsacli.tasks.sampler import BatchSampler
 from vsacli.training.config import TrainConfig
 

@@ -1,8 +1,8 @@
 """Fitting the confidence of a trained network on validation episodes; the answers stay the same.
 
-Classification: a temperature that changes with the number of labels (`vsacli.calibration`), of the least negative
-log likelihood. Regression: one factor on the standard deviation, so that the central 90% interval covers 90% of the
-answers.
+Classification: a temperature that changes with the number of labels (`vsacli.checkpoints.calibration`), of the
+least negative log likelihood. Regression: one factor on the standard deviation, so that the central 90% interval
+covers 90% of the answers.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from vsacli.calibration import STD_FACTOR, TEMPERATURE, TENFOLD, decades
+from vsacli.checkpoints.calibration import STD_FACTOR, TEMPERATURE, TENFOLD, decades
 from vsacli.nn.answers import ClassOutput
 from vsacli.nn.network import Network
-from vsacli.tasks.episode import Episode, collate
+from vsacli.tasks.collate import collate
+from vsacli.tasks.episode import Episode
 from vsacli.training.validate import batches_by_size
 
 COVERAGE = 0.9

@@ -6,8 +6,8 @@ import importlib.util
 from pathlib import Path
 from typing import Any
 
+from vsacli.support.atomic_files import replacing
 from vsacli.training.folder import read_metrics
-from vsacli.wholefiles import replacing
 
 CURVES_FILE = "curves.png"
 

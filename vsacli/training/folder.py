@@ -10,10 +10,10 @@ from typing import Any
 
 from safetensors import SafetensorError
 
-from vsacli.checkpoints import save_checkpoint
+from vsacli.checkpoints.folder import save_checkpoint
 from vsacli.errors import ResourceError
 from vsacli.nn.network import Network
-from vsacli.wholefiles import replacing
+from vsacli.support.atomic_files import replacing
 
 
 class MetricsLog:

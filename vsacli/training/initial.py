@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from vsacli.checkpoints import load_checkpoint
+from vsacli.checkpoints.resolve import load_checkpoint
 from vsacli.errors import UsageError
 from vsacli.nn.network import Network
 
@@ -27,7 +27,7 @@ def start_from(model: Network[Any], ref: str) -> None:
     ----------
     model : Network
     ref : str
-        As :func:`vsacli.checkpoints.load_checkpoint` takes it.
+        As :func:`vsacli.checkpoints.resolve.load_checkpoint` takes it.
 
     Raises
     ------

@@ -12,10 +12,10 @@ from typing import Any, Literal
 import torch
 from torch import nn
 
-from vsacli.checkpoints import load_checkpoint
+from vsacli.checkpoints.resolve import load_checkpoint
 from vsacli.errors import ResourceError, TrainingError
-from vsacli.heap import give_back_free_memory
 from vsacli.methods.registry import build_network
+from vsacli.support.malloc_trim import give_back_free_memory
 from vsacli.tasks.episode import Episode
 from vsacli.tasks.sampler import BatchSampler
 from vsacli.training.batches import OVERHEAD, OVERHEAD_OF_ACCELERATORS, StepBatches, batches_from

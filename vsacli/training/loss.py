@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from vsacli.nn.answers import ClassOutput, RegressionOutput
-from vsacli.tasks.episode import EpisodeBatch
+from vsacli.tasks.collate import EpisodeBatch
 
 
 def damped(loss: Tensor) -> Tensor:

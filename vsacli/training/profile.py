@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from vsacli.tasks.episode import TaskKind
+from vsacli.kinds import TaskKind
 from vsacli.tasks.store import EncodedTable, TableStore
 from vsacli.training.sources import Collection
 

@@ -7,10 +7,10 @@ from dataclasses import fields, replace
 from typing import Any
 
 from vsacli.errors import CheckpointError, UsageError
+from vsacli.kinds import TaskKind
 from vsacli.methods.registry import NETWORKS, config_class
 from vsacli.nn.config import NetworkConfig, preset
 from vsacli.tasks.augment import PLAIN
-from vsacli.tasks.episode import TaskKind
 from vsacli.tasks.sampler import EpisodeConfig
 from vsacli.training.config import TrainConfig, paper_settings
 

@@ -14,10 +14,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from vsacli import __version__
+from vsacli._version import __version__
 from vsacli.errors import OutputError, TrainingError, UsageError
-from vsacli.locks import locked
-from vsacli.tasks.episode import Episode, TaskKind
+from vsacli.kinds import TaskKind
+from vsacli.support.atomic_files import replacing
+from vsacli.support.locks import locked
+from vsacli.tasks.episode import Episode
 from vsacli.tasks.plain import PlainSampler
 from vsacli.tasks.prior_source import random_tasks
 from vsacli.tasks.sampler import EpisodeConfig
@@ -26,7 +28,6 @@ from vsacli.training.config import TrainConfig
 from vsacli.training.profile import split_record
 from vsacli.training.sources import Collection, SourceSpec
 from vsacli.training.validate import ValidationPlan, validation_episodes
-from vsacli.wholefiles import replacing
 
 RUN_FILE, SPLIT_FILE, LOCK_FILE = "run.json", "split.json", ".vsa-run.lock"
 VERSION = 1

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from vsacli.errors import UsageError
-from vsacli.tasks.episode import TaskKind
+from vsacli.kinds import TaskKind
 from vsacli.tasks.plain import PlainSampler
 from vsacli.tasks.prior_source import random_tasks
 from vsacli.tasks.sampler import BatchSampler, EpisodeConfig

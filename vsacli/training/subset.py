@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from vsacli.errors import UsageError
-from vsacli.tasks.episode import TaskKind
+from vsacli.kinds import TaskKind
 from vsacli.tasks.store import TableStore
 
 

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from vsacli.errors import ResourceError
-from vsacli.outofmemory import is_out_of_memory
-from vsacli.tasks.episode import EpisodeBatch
+from vsacli.support.out_of_memory import is_out_of_memory
+from vsacli.tasks.collate import EpisodeBatch
 from vsacli.training.batches import Part
 from vsacli.training.config import TrainConfig
 from vsacli.training.hardware import cells_that_fit

@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 import torch
 
+from vsacli.kinds import TaskKind
 from vsacli.nn.answers import ClassOutput
 from vsacli.nn.network import Network
+from vsacli.tasks.collate import collate
 from vsacli.tasks.draw import draw_balanced, draw_rows
-from vsacli.tasks.episode import Episode, TaskKind, collate
+from vsacli.tasks.episode import Episode
 from vsacli.tasks.store import EncodedTable, TableStore
 from vsacli.training.loss import damped
 

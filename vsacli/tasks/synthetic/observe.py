@@ -8,7 +8,7 @@ from torch import Tensor
 from vsacli.tasks.synthetic.draws import Draws, pick_columns, standardise
 
 MAX_LEVELS = 10
-LIMIT = 4.0  # as vsacli.tables.scaling.LIMIT
+LIMIT = 4.0  # as vsacli.attributes.scaling.LIMIT
 NORMAL_IQR = 1.3489795
 
 
@@ -119,7 +119,7 @@ def make_gaps(draws: Draws, x: Tensor) -> Tensor:
 
 
 def scale_known(x: Tensor, observed: Tensor) -> Tensor:
-    """Scale each attribute as `vsacli.tables.scaling.RobustScale` scales a column of a file; 0 where unknown.
+    """Scale each attribute as `vsacli.attributes.scaling.RobustScale` scales a column of a file; 0 where unknown.
 
     That is: centre by the median and scale by the interquartile range of the known cells (where it is zero, by the
     median distance of the cells that differ from the median), then bound softly; two-valued columns become 0 and 1.

@@ -1,0 +1,103 @@
+"""Numbers as people write them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from vsacli.attributes.numbers import NumberStyle, parse_numbers, plain_numbers, read_numbers, set_plain_apart
+from vsacli.tables.distinct import distinct_cells
+
+
+def text(*cells: str) -> pa.Array:
+    return pa.array(cells, pa.large_string())
+
+
+@pytest.mark.parametrize(
+    ("cell", "number"),
+    [
+        ("12", 12), ("-3.5", -3.5), ("+5", 5), ("1e-05", 1e-5), ("2E3", 2000), (".5", 0.5), ("7.", 7), ("007", 7),
+        ("1,234", 1234), ("1,234,567.5", 1234567.5), ("12,34,567", 1234567), ("1 234", 1234), ("1\u00a0234", 1234),
+        ("1'234", 1234), ("(12)", -12), ("(1,204.50)", -1204.5), ("12-", -12), ("\u22127", -7), ("\uff11\uff12", 12),
+        ("<1", 1), (">5", 5), ("≤ 3", 3), (">=3", 3), ("~5", 5), ("$1,204.50", 1204.5), ("-$5", -5), ("$-5", -5),
+        ("€3", 3), ("USD 7", 7), ("US$7", 7), ("inf", math.inf), ("-Infinity", -math.inf), ("1e400", math.inf),
+    ],
+)  # fmt: skip
+def test_a_cell_that_is_a_number(cell: str, number: float) -> None:
+    assert parse_numbers(text(cell), NumberStyle())[0] == number
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "",
+        "x",
+        "1_000",
+        "0x1F",
+        "1.2.3",
+        "10:30",
+        "2024-01-05",
+        "18-25",
+        "A1",
+        "(12",
+        "12)",
+        "1,23",
+        "--5",
+        "3 4",
+        "1e",
+        "5 kg",
+    ],
+)
+def test_a_cell_that_is_no_number(cell: str) -> None:
+    assert np.isnan(parse_numbers(text(cell), NumberStyle())[0])
+
+
+@pytest.mark.parametrize(
+    ("cells", "decimal", "expected"),
+    [
+        (["1,5", "2,25", "12"], ".", [1.5, 2.25, 12]),  # a column of its own habit in a file with points
+        (["1,234", "2,500"], ".", [1234, 2500]),
+        (["1,234", "2,500"], ",", [1.234, 2.5]),
+        (["1.234,5", "999"], ",", [1234.5, 999]),
+        (["1.234", "999"], ",", [1234, 999]),
+        (["1.25", "3.5"], ",", [1.25, 3.5]),
+        (["0.125", "0.250"], ",", [0.125, 0.25]),  # no group of thousands starts with 0
+        (["45%", "0.5"], ".", [0.45, 0.5]),
+        (["3 kg", "4kg", "5 KG", "6"], ".", [3, 4, 5, 6]),
+        (["1 year", "2 years"], ".", [1, 2]),
+        (["1.5K", "850", "3M"], ".", [1500, 850, 3e6]),
+        (["12 m²", "13 m2"], ".", [12, 13]),
+        (["1", "2", "3", "4+"], ".", [1, 2, 3, 4]),
+    ],
+)
+def test_the_style_of_a_column(cells: list[str], decimal: str, expected: list[float]) -> None:
+    found = distinct_cells(text(*cells))
+    _, numbers = read_numbers(found, decimal)
+    np.testing.assert_allclose(found.take(numbers), expected, rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [["3 kg", "300 g"], ["1st", "2nd", "3rd"], ["1Story"] * 99 + ["2Fin"], ["<20", ">20"], ["18+", "<18"], ["a", "b"]],
+)
+def test_a_column_whose_cells_cannot_be_compared_as_numbers(cells: list[str]) -> None:
+    _, numbers = read_numbers(distinct_cells(text(*cells)), ".")
+    assert np.isnan(numbers).all()
+
+
+def test_plain_numbers_are_read_at_once_and_nothing_else_is() -> None:
+    np.testing.assert_array_equal(plain_numbers(text("1", "", "2.5", "nan"), "."), [1, np.nan, 2.5, np.nan])
+    np.testing.assert_array_equal(plain_numbers(text("1", "", "2,5"), ","), [1, np.nan, 2.5])
+    assert plain_numbers(text("1", "?"), ".") is None
+    assert plain_numbers(text("1.234", "2,5"), ",") is None
+
+
+def test_other_cells_are_set_apart_from_plain_numbers() -> None:
+    plain, rest = set_plain_apart(text("1", " 2.5 ", "?", "", "45%", "?"), ".")
+    np.testing.assert_array_equal(plain, [1, 2.5, np.nan, np.nan, np.nan, np.nan])
+    assert rest.values.to_pylist() == ["45%", "?"]
+    assert rest.codes.tolist() == [-1, -1, 1, -1, 0, 1]
+    assert rest.counts.tolist() == [1, 2]

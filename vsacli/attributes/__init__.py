@@ -1,0 +1,1 @@
+"""Columns of a table as the numbers that the network reads."""

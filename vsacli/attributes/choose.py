@@ -1,0 +1,235 @@
+"""Choose and fit the encoder of a column: the rules in the order in which they are tried."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from vsacli.attributes import column_kinds
+from vsacli.attributes.column_encoders import (
+    MAX_ONE_HOT,
+    BooleanEncoder,
+    CategoryEncoder,
+    ColumnEncoder,
+    FlagEncoder,
+    NumberEncoder,
+    as_text,
+    is_text,
+    joined,
+    unite_spellings,
+    word_rows,
+)
+from vsacli.attributes.numbers import NumberStyle, plain_numbers, read_numbers, set_plain_apart, to_float64
+from vsacli.attributes.scaling import RobustScale
+from vsacli.support.privacy import values_shown
+from vsacli.tables.distinct import Distinct, distinct_cells
+
+NUMERIC_SHARE = 0.8
+"""Share of the observed cells that must be numbers for a column of text to be one of numbers ..."""
+
+MIXED_SHARE = 0.5
+"""... or this share, if the numbers take more than `MAX_ONE_HOT` values and there are at most `FEW_WORDS` words."""
+
+FEW_WORDS = 3
+
+WORD_SHARE = 0.02
+"""Share of words among numbers from which they get an attribute of their own ("is not a number")."""
+
+Fitted: TypeAlias = tuple[ColumnEncoder, np.ndarray]
+
+
+class LeftOut(Exception):
+    """A column that becomes no attribute; the message is the reason.
+
+    `fallback` is what the column would have been, where it is better than no attribute at all.
+    """
+
+    def __init__(self, reason: str, fallback: Fitted | None = None) -> None:
+        super().__init__(reason)
+        self.fallback = fallback
+
+
+class AnId(LeftOut):
+    """A column that tells rows apart and says nothing about them."""
+
+
+def fit_column(name: str, column: pa.Array, *, decimal: str, seed: int) -> Fitted:
+    """Decide what a column is, fit its encoder and encode it.
+
+    Parameters
+    ----------
+    name : str
+    column : pa.Array, length n
+        As `simplified` gives it: strings as in the file, "" where empty, or native values. A dictionary is a
+        declaration of categories and is kept.
+    decimal : "." or ","
+    seed : int
+
+    Returns
+    -------
+    encoder : ColumnEncoder
+    encoded : ndarray of float32, shape (n, m)
+
+    Raises
+    ------
+    LeftOut
+        If the column is an id (then `AnId`), constant, empty, or holds no cell values.
+    """
+    kind = column.type
+    if pa.types.is_null(kind) or column.null_count == len(column):
+        raise LeftOut("empty: no cell holds a value")
+    if pa.types.is_nested(kind):
+        raise LeftOut("each cell holds several values (a list or a record)")
+    if pa.types.is_large_binary(kind):
+        raise LeftOut("bytes, not values")
+    if pa.types.is_dictionary(kind):
+        cells = distinct_cells(as_text(column))
+        if len(cells.values) <= MAX_ONE_HOT:
+            return _fit_categories(name, cells, decimal, seed)
+        return fit_column(name, simplified(column.dictionary_decode()), decimal=decimal, seed=seed)
+    if is_text(column):
+        numbers = plain_numbers(column, decimal)
+        if numbers is not None:
+            return _fit_numbers(name, numbers, NumberStyle(decimal), column)
+        return _fit_text(name, column, decimal, seed)
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+        _refuse_constant(column)
+        from vsacli.attributes.dates import DateEncoder  # imports pandas and skrub
+
+        return DateEncoder.fit_native(column)
+    if pa.types.is_boolean(kind):
+        truth = to_float64(column)
+        if np.nanmin(truth) != np.nanmax(truth):
+            return BooleanEncoder(), truth.astype(np.float32)[:, None]
+    try:
+        numbers = to_float64(column)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise LeftOut(f"values of the type {kind} are neither numbers nor text") from error
+    return _fit_numbers(name, numbers, NumberStyle(), column)
+
+
+def simplified(column: pa.Array) -> pa.Array:
+    """Bring an Arrow column to one of few types.
+
+    Strings become large_string, bytes large_binary, decimals float64, durations and times of day float64 seconds;
+    a dictionary keeps its codes unless its values are numbers with a fraction, dates or the like.
+    """
+    kind = column.type
+    if isinstance(column, pa.ExtensionArray):
+        return simplified(column.storage)
+    if pa.types.is_run_end_encoded(kind):
+        return simplified(pc.run_end_decode(column))
+    if pa.types.is_dictionary(kind):
+        value = kind.value_type
+        declared = pa.types.is_string(value) or pa.types.is_large_string(value) or pa.types.is_integer(value)
+        return column if declared else simplified(column.dictionary_decode())
+    if pa.types.is_string(kind) or pa.types.is_string_view(kind):
+        return column.cast(pa.large_string())
+    if pa.types.is_binary(kind) or pa.types.is_binary_view(kind) or pa.types.is_fixed_size_binary(kind):
+        return column.cast(pa.large_binary())
+    if pa.types.is_decimal(kind):
+        return column.cast(pa.float64(), safe=False)
+    if pa.types.is_duration(kind) or pa.types.is_time(kind):
+        ticks = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}[kind.unit]
+        return pc.divide(column.cast(pa.int32() if kind.bit_width == 32 else pa.int64()).cast(pa.float64()), ticks)
+    return column
+
+
+def _refuse_constant(column: pa.Array) -> None:
+    if column.null_count == 0 and pc.all(pc.equal(column, column[0])).as_py():
+        raise _constant(column[0].as_py())
+
+
+def _constant(value: object) -> LeftOut:
+    return LeftOut(f"constant: every cell is {str(value)[:40] if values_shown() else 'the same'}")
+
+
+def _fit_numbers(name: str, x: np.ndarray, style: NumberStyle, source: pa.Array | None = None) -> Fitted:
+    """Fit numbers, float64 (n,); `source` holds them as they were in the table, unless words were among them."""
+    observed = x[~np.isnan(x)]
+    if not len(observed):
+        raise LeftOut("empty: no cell holds a value")
+    if bool(np.all(observed == observed[0])):
+        if len(observed) == len(x):
+            raise _constant(observed[0] if source is None else source[0].as_py())
+        if observed[0] == 1 and len(observed) > 1:
+            return FlagEncoder(), (~np.isnan(x)).astype(np.float32)[:, None]
+    encoder = NumberEncoder(style, RobustScale.fit(x))
+    fitted = encoder, encoder.of_numbers(x)
+    reason = column_kinds.id_reason_of_numbers(name, x)
+    if reason is None and source is not None:
+        reason = column_kinds.id_reason_of_long_numbers(x, source)
+    if reason:
+        raise AnId(reason, fitted)
+    return fitted
+
+
+def _fit_text(name: str, column: pa.Array, decimal: str, seed: int) -> Fitted:
+    plain, rest = set_plain_apart(column, decimal)
+    truth = column_kinds.boolean_numbers(rest.values)
+    zeros_and_ones = plain[~np.isnan(plain)]
+    if truth is not None and len(truth) and bool(np.all((zeros_and_ones == 0) | (zeros_and_ones == 1))):
+        encoder = BooleanEncoder()
+        encoded = encoder.encode(column)
+        if np.nanmin(encoded) != np.nanmax(encoded):
+            return encoder, encoded
+    style, numbers = read_numbers(rest, decimal, len(zeros_and_ones))
+    if style.decimal != decimal:  # then the plain ones are read in that style too
+        rest = distinct_cells(column)
+        style, numbers = read_numbers(rest, decimal)
+    fitted = _fit_mostly_numbers(name, plain, rest, style, numbers)
+    if fitted is not None:
+        return fitted
+    del plain, rest, zeros_and_ones  # as large as the column
+    return _fit_categories(name, distinct_cells(column), decimal, seed)
+
+
+def _fit_mostly_numbers(
+    name: str, plain: np.ndarray, rest: Distinct, style: NumberStyle, numbers: np.ndarray
+) -> Fitted | None:
+    """Fit a column of text whose cells are mostly numbers, or return None."""
+    rows = joined(plain, rest, numbers)
+    n_numbers = int((~np.isnan(rows)).sum())
+    if not n_numbers:
+        return None
+    is_word = word_rows(rest, numbers)
+    n_words = int(is_word.sum())
+    share = n_numbers / (n_numbers + n_words)
+    if share < NUMERIC_SHARE:
+        few_words = len(np.unique(rest.codes[is_word])) <= FEW_WORDS
+        if share < MIXED_SHARE or not few_words or len(np.unique(rows[~np.isnan(rows)])) <= MAX_ONE_HOT:
+            return None
+    if n_words < max(2.0, WORD_SHARE * (n_numbers + n_words)):
+        return _fit_numbers(name, rows, style)
+    encoder = NumberEncoder(style, RobustScale.fit(rows), words=True)
+    return encoder, encoder.of_numbers(rows, is_word)
+
+
+def _fit_categories(name: str, cells: Distinct, decimal: str, seed: int) -> Fitted:
+    """Fit cells that are not numbers: a flag, dates, times, categories or text."""
+    if not len(cells.values):
+        raise LeftOut("empty: no cell holds a value")
+    united = unite_spellings(cells)
+    truth = column_kinds.boolean_numbers(united.values)
+    if len(united.values) == 1 or (truth is not None and len(np.unique(truth)) == 1):
+        if cells.n_observed == len(cells.codes):
+            raise _constant(cells.values[0].as_py())
+        return FlagEncoder(), (cells.codes >= 0).astype(np.float32)[:, None]
+    if pc.any(pc.match_substring_regex(cells.values, "[0-9]")).as_py():
+        from vsacli.attributes.dates import ClockEncoder, DateEncoder
+
+        fitted = ClockEncoder.fit(cells) or DateEncoder.fit_text(cells, decimal, seed)
+        if fitted is not None:
+            return fitted
+    reason = column_kinds.id_reason_of_text(name, united, cells.values.slice(0, 2).to_pylist())
+    if reason:
+        raise AnId(reason)
+    encoder = CategoryEncoder.fit(united)
+    if encoder is not None:
+        return encoder, encoder.of_cells(united)
+    from vsacli.attributes.text import TextEncoder  # imports pandas and skrub
+
+    return TextEncoder.fit(cells, seed)

@@ -1,0 +1,1 @@
+"""Checkpoints: folders with config.json, model.safetensors and README.md (the card)."""

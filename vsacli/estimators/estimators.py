@@ -1,0 +1,402 @@
+"""The labeler as scikit-learn estimators: `VSAClassifier` and `VSARegressor`.
+
+Rows whose label is missing (NaN, None, pd.NA, NaT) are unlabeled rows of the table, which the network reads together
+with the labeled ones; `transduction_` holds their answers after `fit`. There is nothing to train: `fit` encodes the
+columns and asks a network that was trained on many other tables.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import check_array, check_consistent_length, check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from vsacli.attributes.encoder import AttributeEncoder, columns_of
+from vsacli.errors import DataError
+from vsacli.estimators.missing_y import split_classes, split_numbers
+from vsacli.inference.order import attribute_signatures, distinct_rows, row_order
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from vsacli.checkpoints.folder import Checkpoint
+    from vsacli.inference.predict import Prediction
+    from vsacli.kinds import TaskKind
+
+
+class _VSAEstimator(BaseEstimator):
+    """What both share: columns to attributes, and a pass of the network over labeled, unlabeled and new rows."""
+
+    _kind: TaskKind
+
+    def __init__(
+        self,
+        checkpoint: str | os.PathLike[str] | None = None,
+        device: str = "auto",
+        random_state: int | np.random.RandomState | None = 0,
+    ) -> None:
+        self.checkpoint = checkpoint
+        self.device = device
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        tags.target_tags.required = True
+        return tags
+
+    def _fit(self, X: Any, labels: np.ndarray, missing: np.ndarray, n_classes: int) -> Prediction:
+        """Encode the rows, remember the labeled ones and answer the unlabeled ones.
+
+        Parameters
+        ----------
+        X
+            As `_table` gives it, (n, columns).
+        labels : ndarray, shape (L,)
+            Codes or numbers of the labeled rows, in row order.
+        missing : ndarray of bool, shape (n,)
+        n_classes : int
+            0 for regression.
+        """
+        check_consistent_length(X, missing)
+        if len(labels) == 0:
+            raise DataError(f"y has no label in any of its {len(missing)} rows; give at least one")
+        seed = self.random_state
+        if not isinstance(seed, (int, np.integer)):
+            seed = check_random_state(seed).randint(2**31 - 1)
+        self._seed = int(seed)
+        encoder = AttributeEncoder(self._seed)
+        x = encoder.fit_transform(self._columns(X))
+        needs_network = n_classes > 1 or (n_classes == 0 and labels.min() < labels.max())
+        if needs_network:
+            if x.shape[1] == 0:
+                reasons = "; ".join(f"{name}: {reason}" for name, reason in encoder.left_out[:5])
+                raise DataError(f"X has no column to learn from ({reasons}); add columns that describe the rows")
+            self._load()  # now, since it may not be there
+        self._encoder = encoder
+        self._labels = labels
+        self._n_classes = n_classes
+        self._labeled = x[~missing]
+        self._unlabeled = x[missing]
+        answer = self._ask(self._unlabeled, self._unlabeled[:0])
+        if len(self._unlabeled) > _chunk_rows():
+            kept = row_order(self._unlabeled, attribute_signatures(x), self._seed)[: _chunk_rows()]
+            self._unlabeled = self._unlabeled[kept]
+        return answer
+
+    def _predict(self, X: Any) -> Prediction:
+        return self._ask(*self._new_rows(X))
+
+    def _new_rows(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Attributes of X, (n, M), and of the unlabeled rows of `fit` to read beside them."""
+        check_is_fitted(self)
+        x = self._encoder.transform(self._columns(self._table(X, reset=False)))
+        # Unlabeled rows of fit fill the chunk up; those that are asked for again must not count twice.
+        room = max(0, _chunk_rows() - len(x))
+        _, group = distinct_rows(np.concatenate([x, self._unlabeled]))
+        others = self._unlabeled[~np.isin(group[len(x) :], group[: len(x)])]
+        return x, others[:room]
+
+    def embed(self, X: Any) -> np.ndarray:
+        """Where the network places rows before its head compares them with the labeled ones.
+
+        The rows are read as `predict` reads them: as unlabeled rows (labeled ones of `fit`, too), beside the
+        labeled rows of `fit` and, up to a chunk of 256 rows in all, its unlabeled ones. Rows of one call can be
+        compared, as told in :mod:`vsacli.inference.embed`.
+
+        Parameters
+        ----------
+        X : DataFrame, array-like or Arrow table, shape (n, columns)
+
+        Returns
+        -------
+        ndarray of float32, shape (n, M * H)
+            H numbers (8 with the bundled networks) for each of the M attributes that `fit` made of the columns, named
+            by `get_embedding_names_out`. An array whatever X is, since this is no `transform`.
+
+        Raises
+        ------
+        DataError
+            X has no column to learn from. A ValueError, too.
+        """
+        from vsacli.inference.embed import embed
+
+        x, others = self._new_rows(X)
+        table = np.concatenate([self._labeled, x, others])
+        labeled = np.arange(len(table)) < len(self._labeled)
+        found = embed(self._load(), table, labeled, self._labels, self._n_classes, device=self.device, seed=self._seed)
+        return found[len(self._labeled) :][: len(x)]
+
+    def get_embedding_names_out(self) -> np.ndarray:
+        """Names of the columns of `embed`, (M * H,) of str: `attribute_0`, `attribute_1`, ..."""
+        check_is_fitted(self)
+        from vsacli.inference.embed import check_embeds
+
+        checkpoint = self._load()
+        check_embeds(checkpoint)
+        channels = checkpoint.model.config.channels
+        names = [f"{a}_{c}" for a in self._encoder.attribute_names for c in range(channels)]
+        return np.array(names, dtype=object)
+
+    def _ask(self, x: np.ndarray, others: np.ndarray) -> Prediction:
+        """Answer the rows of `x`, read together with the unlabeled rows `others`."""
+        from vsacli.inference.predict import Prediction, predict
+
+        if not len(x):
+            return Prediction(
+                np.arange(0), "none", np.zeros((0, self._n_classes), np.float32), np.zeros(0), np.zeros(0)
+            )
+        if self._n_classes == 1:
+            return Prediction(np.arange(len(x)), "none", np.ones((len(x), 1), np.float32))
+        if self._n_classes == 0 and self._labels.min() == self._labels.max():
+            return Prediction(np.arange(len(x)), "none", None, np.full(len(x), self._labels[0]), np.zeros(len(x)))
+        table = np.concatenate([self._labeled, x, others])
+        answer = predict(
+            self._load(),
+            table,
+            np.arange(len(table)) < len(self._labeled),
+            self._labels,
+            self._n_classes,
+            device=self.device,
+            seed=self._seed,
+        )
+        n = len(x)
+        return Prediction(
+            np.arange(n),
+            answer.device,
+            None if answer.proba is None else answer.proba[:n],
+            None if answer.mean is None else answer.mean[:n],
+            None if answer.std is None else answer.std[:n],
+        )
+
+    def _table(self, X: Any, *, reset: bool, y: Any = "no_validation") -> Any:
+        """X as a data frame or a 2-D array, checked against what `fit` saw (or remembered, with `reset`)."""
+        import pandas as pd
+
+        if hasattr(X, "__arrow_c_stream__") and not isinstance(X, pd.DataFrame):
+            import pyarrow as pa
+
+            X = pa.table(X).to_pandas(types_mapper=pd.ArrowDtype)
+        if isinstance(X, pd.DataFrame):
+            X = X.set_axis(_told_apart(X.columns), axis=1)
+        else:
+            # None keeps the dtype; the stub knows "numeric" alone
+            X = check_array(X, dtype=cast(Any, None), ensure_all_finite=False, estimator=self, input_name="X")
+        for size, what in zip(X.shape, ("sample(s)", "feature(s)"), strict=True):
+            if size < 1:
+                raise DataError(f"Found array with {size} {what} (shape={X.shape}) while a minimum of 1 is required.")
+        validate_data(self, cast(Any, X), y, reset=reset, skip_check_array=True)
+        return X
+
+    def _columns(self, X: Any) -> list[tuple[str, pa.Array]]:
+        """Named columns; the names are those of `fit`, since columns are matched by place."""
+        names = getattr(self, "feature_names_in_", None)
+        columns = columns_of(X)
+        return columns if names is None else [(n, c) for n, (_, c) in zip(names, columns, strict=True)]
+
+    def _load(self) -> Checkpoint:
+        return _load(None if self.checkpoint is None else os.fspath(self.checkpoint), self._kind)
+
+
+class VSAClassifier(ClassifierMixin, _VSAEstimator):
+    """Classify rows from a handful of labels, reading labeled and unlabeled rows together.
+
+    Parameters
+    ----------
+    checkpoint : str or path, optional
+        A folder, the name of a bundled checkpoint, or a repository of the Hugging Face Hub; None is the bundled one.
+    device : {"auto", "cpu", "cuda", "mps"}, default="auto"
+        Where the network runs.
+    random_state : int, RandomState or None, default=0
+        Which rows are read together in a large table, and the encoding of text.
+
+    Attributes
+    ----------
+    classes_ : ndarray, shape (C,)
+        The labels seen in `fit`, sorted.
+    transduction_ : ndarray, shape (n,)
+        A label for every row of `fit`: the given ones as they are, the others filled in.
+    label_distributions_ : ndarray of float64, shape (n, C)
+        Class probabilities of every row of `fit`; 1 for a given label.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str, shape (n_features_in_,)
+        Only where X has names of columns.
+
+    Notes
+    -----
+    A missing label is NaN, None, pd.NA or NaT. The -1 of scikit-learn's own semi-supervised estimators is a class like
+    any other here.
+
+    `predict` reads the new rows as unlabeled rows, beside the labeled rows of `fit` and up to 256 rows in all with
+    unlabeled ones of `fit`. So the answer for a row depends a little on the rows it comes with. The unlabeled rows
+    of `fit` alone get the answers of `transduction_` again where they are at most 256.
+
+    Columns may hold numbers, booleans, categories, dates and text; missing values are welcome.
+
+    Examples
+    --------
+    >>> from vsacli import VSAClassifier
+    >>> labeler = VSAClassifier().fit(frame.drop(columns="kind"), frame["kind"])  # doctest: +SKIP
+    >>> frame["kind"] = labeler.transduction_  # doctest: +SKIP
+    """
+
+    _kind = "classification"
+
+    def fit(self, X: Any, y: Any) -> VSAClassifier:
+        """Read a table with labels in some of its rows, and answer the others.
+
+        Parameters
+        ----------
+        X : DataFrame, array-like or Arrow table, shape (n, columns)
+        y : array-like, shape (n,)
+            Labels; missing where the row is unlabeled.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        DataError
+            No label, labels that are no classes, or no column to learn from. A ValueError, too.
+        CheckpointError
+            No usable checkpoint.
+        """
+        X = self._table(X, reset=True, y=y)
+        given, missing = split_classes(y)
+        if len(given):
+            check_classification_targets(given)
+        self.classes_, codes = np.unique(given, return_inverse=True)
+        answer = self._fit(X, codes, missing, len(self.classes_))
+        proba = np.zeros((len(missing), len(self.classes_)))
+        proba[np.flatnonzero(~missing), codes] = 1
+        proba[missing] = _normalised(answer)
+        self.label_distributions_ = proba
+        self.transduction_ = self.classes_[proba.argmax(1)]
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most probable class of each row, (n,)."""
+        proba = self.predict_proba(X)
+        return self.classes_[proba.argmax(1)]
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Class probabilities, float64 (n, C), in the order of `classes_`."""
+        return _normalised(self._predict(X))
+
+
+class VSARegressor(RegressorMixin, _VSAEstimator):
+    """Predict numbers from a handful of them, reading labeled and unlabeled rows together.
+
+    Parameters
+    ----------
+    checkpoint, device, random_state
+        As for :class:`VSAClassifier`.
+
+    Attributes
+    ----------
+    transduction_ : ndarray of float64, shape (n,)
+        A number for every row of `fit`: the given ones as they are, the others predicted.
+    transduction_std_ : ndarray of float64, shape (n,)
+        Standard deviation of each; 0 for a given number.
+    n_features_in_, feature_names_in_
+        As for :class:`VSAClassifier`.
+
+    Notes
+    -----
+    Missing targets, new rows and columns are understood as by :class:`VSAClassifier`.
+    """
+
+    _kind = "regression"
+
+    def fit(self, X: Any, y: Any) -> VSARegressor:
+        """Read a table with numbers in some rows of y, and predict the others.
+
+        Parameters
+        ----------
+        X : DataFrame, array-like or Arrow table, shape (n, columns)
+        y : array-like, shape (n,)
+            Finite numbers; missing where the row is unlabeled.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        DataError
+            No number in y, something else in it, or no column to learn from. A ValueError, too.
+        CheckpointError
+            No usable checkpoint.
+        """
+        X = self._table(X, reset=True, y=y)
+        given, missing = split_numbers(y)
+        answer = self._fit(X, given, missing, 0)
+        self.transduction_ = np.empty(len(missing))
+        self.transduction_std_ = np.zeros(len(missing))
+        self.transduction_[~missing] = given
+        self.transduction_[missing], self.transduction_std_[missing] = answer.mean, answer.std
+        return self
+
+    def predict(self, X: Any, return_std: bool = False) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+        """Predicted numbers, float64 (n,); with `return_std`, their standard deviations (n,), too."""
+        answer = self._predict(X)
+        assert answer.mean is not None
+        assert answer.std is not None
+        return (answer.mean, answer.std) if return_std else answer.mean
+
+
+def _told_apart(names: Iterable[Any]) -> list[Any]:
+    """Names of columns with the second "a" called "a (2)", since scikit-learn wants them unique."""
+    seen: set[Any] = set()
+    out: list[Any] = []
+    for name in names:
+        unique, number = name, 2
+        while unique in seen:
+            unique, number = f"{name} ({number})", number + 1
+        seen.add(unique)
+        out.append(unique)
+    return out
+
+
+def _normalised(answer: Prediction) -> np.ndarray:
+    """Probabilities in float64 whose sum is 1 to its last digits."""
+    assert answer.proba is not None
+    proba = answer.proba.astype(np.float64)
+    return proba / proba.sum(1, keepdims=True)
+
+
+def _chunk_rows() -> int:
+    from vsacli.inference.config import InferenceConfig
+
+    return InferenceConfig().chunk_rows
+
+
+def _load(ref: str | None, kind: TaskKind) -> Checkpoint:
+    """The checkpoint, kept in memory for the next estimator of this process until its files change."""
+    from vsacli.checkpoints.folder import WEIGHTS_FILE
+
+    stamp = None
+    if ref is not None:
+        try:
+            stat = os.stat(os.path.join(ref, WEIGHTS_FILE))
+            stamp = (stat.st_mtime_ns, stat.st_size)
+        except OSError:
+            pass
+    return _load_once(ref, kind, stamp)
+
+
+@lru_cache(maxsize=4)
+def _load_once(ref: str | None, kind: TaskKind, stamp: tuple[int, int] | None) -> Checkpoint:
+    from vsacli.checkpoints.resolve import load_checkpoint
+
+    return load_checkpoint(ref, kind=kind)

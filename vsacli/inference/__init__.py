@@ -1,0 +1,1 @@
+"""The network applied to one table."""

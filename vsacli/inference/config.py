@@ -1,0 +1,56 @@
+"""Sizes of the passes through the network, and what follows from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from vsacli.errors import DataError
+
+GROUP = 128
+"""Attributes of a group for classes, and the fewest for numbers (benchmarks/wide.py) ..."""
+
+LARGEST_GROUP = 512
+"""... and the most for numbers, reached from 51 labels on: many labels can tell many attributes apart."""
+
+
+@dataclass(frozen=True)
+class InferenceConfig:
+    """Sizes of the passes through the network."""
+
+    chunk_rows: int = 256  # unlabeled rows read together
+    context_rows: int = 384  # labeled rows read together
+    contexts_per_chunk: int = 2  # contexts averaged where labeled rows need several
+    attributes_together: tuple[int, int] | None = None  # at most, and of a group where there are more; None: a choice
+    memory: int = 400 << 20  # bytes that a pass may take, about
+    least_chunk: int = 16  # unlabeled rows below which a pass is not cut further
+    views: int = 1  # passes averaged: the table as it is, then with the signs of random attributes turned
+    at_a_time: int | None = None  # passes side by side on a CPU, one thread each; None: as torch has threads
+
+
+def attributes_together(config: InferenceConfig, kind: str, n_labeled: int) -> tuple[int, int]:
+    """Attributes read together at most, and of a group where there are more."""
+    if config.attributes_together is not None:
+        return config.attributes_together
+    size = GROUP if kind == "classification" else int(np.clip(10 * n_labeled, GROUP, LARGEST_GROUP))
+    return size * 3 // 2, size
+
+
+def check_classes(n_classes: int, config: InferenceConfig | None = None) -> None:
+    """Refuse more classes than a context has rows.
+
+    Each pass reads a row of every class, and its time grows with the square of their number: a thousand classes
+    would take minutes for sixteen rows.
+
+    Raises
+    ------
+    DataError
+    """
+    most = (config or InferenceConfig()).context_rows
+    if n_classes > most:
+        raise DataError(
+            f"{n_classes:,} classes are more than the network reads together ({most}): unite rare classes, or fill in "
+            f"a coarser column first and then label the rows of each of its values by themselves; "
+            f"if the labels are numbers, --task regression"
+        )

@@ -1,0 +1,116 @@
+"""Embeddings of rows: where the network places each row of a table before its head compares them.
+
+    labeled rows (one context) + rows asked for, in chunks  --network-->  one vector of M * H^(B) numbers a row
+
+The network reads rows together, so a row's embedding depends on the rows beside it. Those of different chunks
+can be compared because every chunk holds the same labeled rows and a random share of the others, and because
+each chunk is moved so that its labeled rows have the mean they have in all chunks. Attributes of a wide table are
+read in the groups that answers are averaged of. On the sample tables a row
+moves by half the distance to its nearest neighbour when it is read in another chunk (a fourth of the distance
+of two random rows at most), so clusters are to be trusted and single distances across chunks are not.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from vsacli.errors import CheckpointError, DataError
+from vsacli.inference.config import InferenceConfig, attributes_together
+from vsacli.inference.device import choose_device
+from vsacli.inference.order import attribute_groups, attribute_signatures, row_order
+from vsacli.inference.passes import Runner, TargetScale, deal_contexts, rows_that_fit
+
+if TYPE_CHECKING:
+    from vsacli.checkpoints.folder import Checkpoint
+
+
+def embed(
+    checkpoint: Checkpoint,
+    x: np.ndarray,
+    labeled: np.ndarray,
+    y: np.ndarray,
+    n_classes: int = 0,
+    *,
+    device: str = "auto",
+    seed: int = 0,
+    config: InferenceConfig | None = None,
+) -> np.ndarray:
+    """Embed every row of a table.
+
+    The context is the labeled rows, or a seeded choice of ``context_rows`` of them, every class among them. Its
+    rows are embedded with their labels (their mean over the chunks is returned); every other row is read
+    without one, labeled rows that the context has no room for included.
+
+    Parameters
+    ----------
+    checkpoint, x, labeled, y, n_classes, device, seed, config
+        As for :func:`vsacli.inference.predict.predict`.
+
+    Returns
+    -------
+    ndarray of float32, shape (n, M * H^(B))
+        In the order of the rows of ``x``; the H^(B) channels of the first attribute come first. The heads
+        compare them by squared Euclidean distance over M.
+
+    Raises
+    ------
+    CheckpointError
+        If the network is of another method: only the VSA network embeds a row attribute by attribute.
+    DataError
+        If no row is labeled, or there is no attribute.
+    ResourceError
+        If even the smallest pass does not fit in memory.
+    """
+    check_embeds(checkpoint)
+    config = config or InferenceConfig()
+    support = np.flatnonzero(labeled)
+    if not len(support):
+        raise DataError("no labeled row: give at least one label")
+    if not x.shape[1]:
+        raise DataError("no attribute to embed rows by")
+    classes = checkpoint.kind == "classification"
+    target = np.asarray(y, np.int64) if classes else _scaled(y)
+    runner = Runner(checkpoint, choose_device(device), n_classes if classes else 1)
+    signatures = attribute_signatures(x)
+    groups = attribute_groups(signatures, *attributes_together(config, checkpoint.kind, len(support)), seed)
+    order = row_order(x, signatures, seed, target, rows=support)
+    context = order[deal_contexts(target[order] if classes else None, len(order), config.context_rows)[0]]
+    read = np.setdiff1d(np.arange(len(x)), support[context])
+    read = read[row_order(x, signatures, seed, rows=read)]
+    n_chunks = max(1, -(-len(read) // rows_that_fit(config, runner, len(context), max(map(len, groups)))))
+
+    channels = runner.config.channels
+    out = np.zeros((len(x), x.shape[1], channels), np.float32)
+    for group in groups:
+        given = x[np.ix_(support[context], group)]
+        parts: list[np.ndarray] = []
+        for i in range(n_chunks):
+            chunk = read[i * len(read) // n_chunks : (i + 1) * len(read) // n_chunks]
+            parts += runner.embed(given, target[context], x[np.ix_(chunk, group)], config.least_chunk)
+        mean = np.mean([part[: len(context)] for part in parts], axis=0)
+        rows = [part[len(context) :] + (mean - part[: len(context)]).mean(0) for part in parts]
+        stacked = np.concatenate([mean, *rows]).reshape(len(x), len(group), channels)
+        out[np.ix_(np.concatenate([support[context], read]), group)] = stacked
+    return out.reshape(len(x), -1)
+
+
+def check_embeds(checkpoint: Checkpoint) -> None:
+    """Refuse networks whose embeddings do not belong to attributes.
+
+    Raises
+    ------
+    CheckpointError
+    """
+    method = checkpoint.model.config.method
+    if method != "vsa":
+        raise CheckpointError(
+            f"checkpoint {checkpoint.name} is of the method {method}, whose rows have no embedding by attributes; "
+            "embeddings, reports and suggestions need a VSA network"
+        )
+
+
+def _scaled(y: np.ndarray) -> np.ndarray:
+    scale = TargetScale.of(y)
+    return scale.apply(y) if scale.spread else np.zeros(len(y), np.float32)

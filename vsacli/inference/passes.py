@@ -1,0 +1,168 @@
+"""One pass of the network over labeled and unlabeled rows, and what a table needs to be cut into passes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from vsacli.checkpoints.calibration import std_factor, temperature
+from vsacli.errors import ResourceError
+from vsacli.support.out_of_memory import is_out_of_memory
+
+if TYPE_CHECKING:
+    import torch
+
+    from vsacli.checkpoints.folder import Checkpoint
+    from vsacli.inference.config import InferenceConfig
+    from vsacli.nn.batch import TaskBatch
+
+
+class Runner:
+    """Passes of one checkpoint on one device; halves a pass that does not fit."""
+
+    def __init__(self, checkpoint: Checkpoint, device: torch.device, n_classes: int) -> None:
+        self.kind = checkpoint.kind
+        self.config = checkpoint.model.config
+        self.model = checkpoint.model.to(device)
+        self.device = device
+        self.n_classes = n_classes
+        self.calibration: dict[str, float] = checkpoint.meta.get("calibration", {})
+        self.width = n_classes if self.kind == "classification" else 2
+        self.too_many: int | None = None  # rows of a pass that did not fit
+
+    def run(self, context: np.ndarray, y: np.ndarray, chunk: np.ndarray, least: int) -> np.ndarray:
+        """Answers (rows of ``chunk``, width), in one pass where that fits in memory."""
+        return np.concatenate(self._parts(self._pass, context, y, chunk, least))
+
+    def embed(self, context: np.ndarray, y: np.ndarray, chunk: np.ndarray, least: int) -> list[np.ndarray]:
+        """Embeddings (rows of ``context`` and of a part of ``chunk``, M * H^(B)) of each part, one pass a part."""
+        return self._parts(self._embedding_pass, context, y, chunk, least)
+
+    def _parts(
+        self,
+        one_pass: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray],
+        context: np.ndarray,
+        y: np.ndarray,
+        chunk: np.ndarray,
+        least: int,
+    ) -> list[np.ndarray]:
+        """What ``one_pass`` gives for each part of ``chunk``: for all of it, where that fits in memory."""
+        rows = len(context) + len(chunk)
+        if self.too_many is None or rows < self.too_many or len(chunk) <= least:
+            try:
+                return [one_pass(context, y, chunk)]
+            except (RuntimeError, MemoryError) as e:
+                if not is_out_of_memory(e):
+                    raise
+            # outside of the handler, whose traceback keeps the tensors of the failed pass alive
+            self.too_many = rows
+        if len(chunk) <= least:
+            raise ResourceError(
+                f"{len(context)} labeled and {len(chunk)} unlabeled rows of {chunk.shape[1]} attributes do not fit "
+                "in memory; leave out columns with --exclude, or use --device cpu on a machine with more"
+            )
+        half = len(chunk) // 2
+        halves = (chunk[:half], chunk[half:])
+        return [part for h in halves for part in self._parts(one_pass, context, y, h, least)]
+
+    def _pass(self, context: np.ndarray, y: np.ndarray, chunk: np.ndarray) -> np.ndarray:
+        import torch
+
+        from vsacli.nn.model import ClassOutput
+
+        with torch.inference_mode():
+            output = self.model(self._batch(context, y, chunk))
+            if isinstance(output, ClassOutput):
+                t = temperature(self.calibration, len(context), self.n_classes)
+                return (output.log_probs[0] / t).softmax(-1).float().cpu().numpy()
+            mean, var = output.mean[0, :, 0], output.var[0, :, 0] * std_factor(self.calibration) ** 2
+            return torch.stack([mean, var], 1).float().cpu().numpy()
+
+    def _embedding_pass(self, context: np.ndarray, y: np.ndarray, chunk: np.ndarray) -> np.ndarray:
+        import torch
+
+        with torch.inference_mode():
+            return self.model.embed(self._batch(context, y, chunk))[0].float().cpu().numpy()
+
+    def _batch(self, context: np.ndarray, y: np.ndarray, chunk: np.ndarray) -> TaskBatch:
+        import torch
+
+        from vsacli.nn.batch import TaskBatch
+
+        x = np.concatenate([context, chunk])
+        seen = np.isfinite(x)
+        target = torch.from_numpy(y)[None]
+        batch = TaskBatch(
+            x=torch.from_numpy(np.where(seen, x, np.float32(0)))[None],
+            observed=torch.from_numpy(seen)[None],
+            n_labeled=len(context),
+            y=target if self.kind == "classification" else target.unsqueeze(-1),
+            row_mask=torch.ones(1, len(x), dtype=torch.bool),
+            attr_mask=torch.ones(1, x.shape[1], dtype=torch.bool),
+            class_mask=torch.ones(1, self.n_classes, dtype=torch.bool),
+        )
+        return batch.to(self.device)
+
+
+@dataclass(frozen=True)
+class TargetScale:
+    """Targets to mean 0 and spread 1, in float64: values near 1e13 or 1e308 must not meet float32 before.
+
+    Everything is computed on targets divided by the largest magnitude, ``size``.
+    """
+
+    size: float
+    centre: float
+    spread: float  # 0: all equal
+    first: float  # the value of equal targets
+
+    @classmethod
+    def of(cls, y: np.ndarray) -> TargetScale:
+        y = np.asarray(y, np.float64)
+        size = float(np.abs(y).max())
+        if y.min() == y.max():
+            return cls(size, 0.0, 0.0, float(y[0]))
+        parts = y / size
+        return cls(size, float(parts.mean()), float(parts.std()), float(y[0]))
+
+    def apply(self, y: np.ndarray) -> np.ndarray:
+        """Targets as the network takes them, float32."""
+        return ((np.asarray(y, np.float64) / self.size - self.centre) / self.spread).astype(np.float32)
+
+    def undo(self, mean: np.ndarray, var: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and standard deviation in the units of the targets, float64, finite."""
+        most = np.finfo(np.float64).max
+        with np.errstate(over="ignore"):
+            m = (mean.astype(np.float64) * self.spread + self.centre) * self.size
+            s = np.sqrt(var.astype(np.float64)) * self.spread * self.size
+        # NaN stays NaN, for the caller to see; what lies beyond float64 becomes its last number.
+        return np.clip(m, -most, most), np.minimum(s, most)
+
+
+def rows_that_fit(config: InferenceConfig, runner: Runner, n_context: int, n_attributes: int) -> int:
+    """Unlabeled rows of a chunk: ``chunk_rows``, or fewer where the table is wide."""
+    slots = n_attributes + runner.n_classes
+    per_row = slots * 4 * runner.config.pass_floats
+    return int(np.clip(config.memory // per_row - n_context, config.least_chunk, config.chunk_rows))
+
+
+def deal_contexts(codes: np.ndarray | None, n: int, limit: int) -> list[np.ndarray]:
+    """Deal ``n`` labeled rows, as they come, into contexts of about ``limit``, every class in each of them.
+
+    A class with fewer rows than there are contexts lends a row to several.
+    """
+    order = np.arange(n)
+    if n <= limit:
+        return [order]
+    k = -(-n // limit)
+    if codes is None:
+        return [order[i::k] for i in range(k)]
+    hands: list[list[np.ndarray]] = [[] for _ in range(k)]
+    for c in np.unique(codes):
+        own = order[codes == c]
+        for i in range(k):
+            hands[i].append(own[i::k] if len(own) > i else own[i % len(own)][None])
+    return [np.concatenate(h) for h in hands]

@@ -1,0 +1,139 @@
+"""Which columns the answers lean on: the contents of one column at a time are shuffled, and the rows asked again.
+
+This is permutation importance (Breiman, 2001) of the *answers*: how much they change, not how much worse they get.
+With ten labels the latter cannot be measured. A column that the answers lean on need not have to do with the label,
+and of two columns that say the same each may seem to be of little use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from vsacli.checkpoints.folder import Checkpoint
+    from vsacli.inference.predict import Prediction
+    from vsacli.labeling.job import LabelOptions
+
+
+@dataclass(frozen=True)
+class Leaning:
+    """How much the answers change with the contents of a column shuffled.
+
+    Attributes
+    ----------
+    column : int
+        Its place in the table.
+    rows : float
+        Share of rows whose class changes; of numbers 0.
+    change : float
+        Mean change of an answer: half the sum of differences of the probabilities, in [0, 1]; of numbers the root mean
+        square of differences, in units of the standard deviation of all answers.
+    """
+
+    column: int
+    rows: float
+    change: float
+
+
+MOST_COLUMNS = 20  # passes of the network
+MOST_ROWS = 200  # unlabeled rows asked again in each
+
+
+def leaning(
+    checkpoint: Checkpoint,
+    x: np.ndarray,
+    labeled: np.ndarray,
+    y: np.ndarray,
+    n_classes: int,
+    columns: Sequence[tuple[int, int]],
+    options: LabelOptions,
+    progress: Callable[[str, int, int], None],
+) -> list[Leaning]:
+    """How much the answers change when a column's contents change places among the unlabeled rows.
+
+    At most `MOST_ROWS` unlabeled rows are asked again, and at most `MOST_COLUMNS` columns tried: those by which the
+    answers differ most, each by the best of its attributes (share of variance between classes; squared correlation).
+
+    Parameters
+    ----------
+    checkpoint, x, labeled, y, n_classes
+        As `vsacli.inference.predict.predict` takes them.
+    columns : sequence of (int, int)
+        Each column's place in the table and number of attributes, in the order of those.
+    options : LabelOptions
+        The device and the seed.
+    progress : callable
+
+    Returns
+    -------
+    list of Leaning
+        Largest change first.
+    """
+    from vsacli.inference.order import attribute_signatures
+    from vsacli.inference.predict import predict
+
+    rng = np.random.default_rng(options.seed)
+    unlabeled = np.flatnonzero(~labeled)
+    unlabeled = np.sort(rng.permutation(unlabeled)[:MOST_ROWS])
+    rows = np.concatenate([np.flatnonzero(labeled), unlabeled])
+    x, given = x[rows], labeled[rows]
+    moved = np.flatnonzero(~given)
+    signatures = attribute_signatures(x)  # before anything is shuffled: rows and attributes stay in their places
+
+    def ask(x: np.ndarray) -> Prediction:
+        return predict(
+            checkpoint, x, given, y, n_classes, device=options.device, seed=options.seed, signatures=signatures
+        )
+
+    before = ask(x)
+    ends = np.cumsum([width for _, width in columns])
+    parts = [np.arange(end - width, end) for end, (_, width) in zip(ends, columns, strict=True)]
+    if before.proba is not None:
+        answer = before.proba.argmax(1)
+    else:
+        assert before.mean is not None
+        answer = before.mean / (np.abs(before.mean).max() or 1.0)
+    scores = np.array([_association(x[moved][:, part], answer, before.proba is not None) for part in parts])
+    tried = np.argsort(-scores, kind="stable")[:MOST_COLUMNS]
+    out = []
+    for number, j in enumerate(tried):
+        progress("trying columns", number, len(tried))
+        shuffled = x.copy()
+        shuffled[np.ix_(moved, parts[j])] = x[np.ix_(rng.permutation(moved), parts[j])]
+        out.append(Leaning(columns[j][0], *_change(before, ask(shuffled))))
+    return sorted(out, key=lambda found: -found.change)
+
+
+def _change(before: Prediction, after: Prediction) -> tuple[float, float]:
+    if before.proba is not None:
+        assert after.proba is not None
+        share = float((before.proba.argmax(1) != after.proba.argmax(1)).mean())
+        return share, float(np.abs(before.proba - after.proba).sum(1).mean() / 2)
+    assert before.mean is not None
+    assert after.mean is not None
+    size = max(np.abs(before.mean).max(), np.abs(after.mean).max()) or 1.0  # the largest numbers have no square
+    a, b = before.mean / size, after.mean / size
+    return 0.0, float(np.sqrt(np.mean((a - b) ** 2)) / a.std()) if a.std() else 0.0
+
+
+def _association(x: np.ndarray, answer: np.ndarray, classes: bool) -> float:
+    """The most that an attribute of x (U, A) explains of the answers (or they of it), in [0, 1]."""
+    best = 0.0
+    for column in x.T.astype(np.float64):
+        seen = np.isfinite(column)
+        value, given = column[seen], answer[seen]
+        total = ((value - value.mean()) ** 2).sum() if len(value) else 0.0
+        if not total:
+            continue
+        if classes:
+            codes = np.unique(given, return_inverse=True)[1]
+            count = np.bincount(codes)
+            between = (count * (np.bincount(codes, value) / count - value.mean()) ** 2).sum()
+            best = max(best, between / total)
+        elif given.std() > 0:
+            best = max(best, float(np.corrcoef(value, given)[0, 1] ** 2))
+    return best

@@ -1,0 +1,150 @@
+"""From what the network says to cells: answers, spelled as the user spells labels, and columns added beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from vsacli.errors import CheckpointError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from vsacli.inference.predict import Prediction
+    from vsacli.labeling.job import Job, LabelReport
+    from vsacli.tables.table import ExtraColumn
+    from vsacli.target.column import Target
+
+
+@dataclass
+class Answers:
+    """What the network says of U missing cells: `proba` (U, C), or `mean` and `std` (U,)."""
+
+    proba: np.ndarray | None = None
+    mean: np.ndarray | None = None
+    std: np.ndarray | None = None
+    best: tuple[np.ndarray, np.ndarray] | None = None  # class and its probability, each (U,), where `proba` is not kept
+
+    @classmethod
+    def of(cls, prediction: Prediction, rows: int | None = None) -> Answers:
+        """What was predicted, of the first `rows` rows or of all."""
+        part = slice(rows)
+        kept = {name: getattr(prediction, name) for name in ("proba", "mean", "std")}
+        best = prediction.best
+        return cls(
+            **{name: None if value is None else value[part] for name, value in kept.items()},
+            best=None if best is None else (best[0][part], best[1][part]),
+        )
+
+
+def with_given(job: Job, target: Target, answers: Answers) -> Answers:
+    """The answers, where rows that stand unchanged in the other table have the label that they have there, for certain.
+
+    Copies of one row that disagree leave it to the network.
+    """
+    if job.copies is None or not job.copies.unchanged.any():
+        return answers
+    source = np.flatnonzero(job.copies.unchanged)
+    place = np.cumsum(target.missing[job.n_above :]) - 1  # of each row among the answers
+    rows = job.copies.of[source]
+    missing = target.missing[job.n_above :][rows]
+    source, at = source[missing], place[rows[missing]]
+    values = (target.codes if target.kind == "classification" else target.numbers)[source]
+    at, first, which = np.unique(at, return_index=True, return_inverse=True)
+    agreed = np.ones(len(at), bool)
+    np.logical_and.at(agreed, which, values == values[first][which])
+    at, values = at[agreed], values[first][agreed]
+    if answers.best is not None:
+        answers.best[0][at], answers.best[1][at] = values, 1
+    elif answers.proba is not None:
+        answers.proba[at] = np.eye(answers.proba.shape[1], dtype=answers.proba.dtype)[values]
+    elif answers.mean is not None and answers.std is not None:
+        answers.mean, answers.std = answers.mean.astype(np.float64), answers.std.copy()
+        answers.mean[at], answers.std[at] = values, 0
+    if len(at) and job.context is not None:
+        source_name = job.context.source.name
+        job.report.notes.append(
+            f"1 row has the label given in {source_name}, where it stands unchanged"
+            if len(at) == 1
+            else f"{len(at):,} rows have the label given in {source_name}, where they stand unchanged"
+        )
+    return answers
+
+
+@dataclass
+class Labels:
+    """The cells to write: `values` for the sorted row numbers `rows` of column `column`, and added columns."""
+
+    column: int
+    rows: np.ndarray
+    values: pa.Array
+    extra: list[ExtraColumn]
+    report: LabelReport
+
+
+def certain(rows: int, classes: int) -> Answers:
+    """Answers that need no network: nothing to fill, or a single class."""
+    return Answers(
+        proba=np.ones((rows, classes), np.float32), mean=np.zeros(rows, np.float32), std=np.zeros(rows, np.float32)
+    )
+
+
+def spell(job: Job, target: Target, answers: Answers) -> Labels:
+    """Turn answers into cells, complete the report, and add the columns that were asked for."""
+    import pyarrow as pa
+
+    from vsacli.labeling.extra_columns import AddedColumns, scatter
+    from vsacli.tables.table import ExtraColumn
+
+    table, column, options, report = job.table, job.column, job.options, job.report
+    rows = np.flatnonzero(target.missing[job.n_above :])
+    added = AddedColumns(table, rows, as_text=table.is_text)
+    sure = np.ones(len(rows), bool)
+    if target.kind == "classification":
+        proba = None if answers.best is not None else _checked(answers.proba)
+        if answers.best is not None:
+            codes, certainty = answers.best
+            _checked(certainty)
+        else:
+            assert proba is not None
+            codes = proba.argmax(axis=1)
+            certainty = proba[np.arange(len(rows)), codes]
+        if options.min_confidence is not None:
+            sure = certainty >= options.min_confidence
+        values = target.spell_classes(codes[sure])
+        report.filled = count_by_class(codes[sure], target.classes)
+        report.mean_confidence = float(certainty.mean()) if len(rows) else None
+        if options.confidence:
+            added.add_probabilities(f"{options.target}_confidence", certainty)
+        if options.proba and proba is not None:
+            for c, name in enumerate(target.classes):
+                added.add_probabilities(f"{options.target}_proba_{name}", proba[:, c])
+    else:
+        values = target.spell_numbers(_checked(answers.mean))
+        std = _checked(answers.std)
+        report.filled = {"": len(rows)}
+        report.mean_std = float(std.mean()) if len(rows) else None
+        if options.confidence:
+            added.add_numbers(f"{options.target}_std", std)
+    report.left_empty = int((~sure).sum())
+    report.notes += added.notes
+    if column is not None:
+        return Labels(column, rows[sure], values, added.columns, report)
+    report.notes.append(f"{table.name} has no column {options.target!r}: it was added as the last one")
+    whole = ExtraColumn(options.target, scatter(values, rows[sure], table.n_rows))
+    return Labels(0, rows[:0], pa.array([], values.type), [whole, *added.columns], report)
+
+
+def _checked(answer: np.ndarray | None) -> np.ndarray:
+    """The answers, never NaN or infinite: a cell must not be filled with nonsense in silence."""
+    if answer is None or not np.isfinite(answer).all():
+        raise CheckpointError("the network gave answers that are no numbers; use another --checkpoint")
+    return answer
+
+
+def count_by_class(codes: np.ndarray, classes: Sequence[str]) -> dict[str, int]:
+    """How many of the codes (m,) are of each class."""
+    return dict(zip(classes, np.bincount(codes, minlength=len(classes)).tolist(), strict=True))

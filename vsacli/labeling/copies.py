@@ -1,0 +1,120 @@
+"""Rows of another table that are copies of rows of the table to fill.
+
+That is the loop of `--suggest-to` and `--labeled`: some rows are written, a person labels them, and they come back
+beside themselves. They give labels, and say nothing about what a column holds: an id would look as if it came twice.
+A row that comes back as it was is not asked of the network: it has a label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from vsacli.attributes.choose import simplified
+from vsacli.attributes.column_encoders import is_text
+from vsacli.attributes.numbers import plain_numbers
+from vsacli.tables.distinct import trimmed
+
+if TYPE_CHECKING:
+    from vsacli.labeling.labeled_table import LabeledContext
+
+ALIKE = 2 / 3
+"""Share of the columns in which a copy agrees with its row: cells may have been corrected, or a format changed."""
+
+_WHOLE = 2.0**53  # numbers beyond it may be different ones that float64 does not tell apart
+
+
+@dataclass(frozen=True)
+class Copies:
+    """Which rows of the other table are rows of the table to fill.
+
+    Attributes
+    ----------
+    of : int64 (rows of the context,)
+        The row of the table to fill that each is a copy of; -1 where it is of none.
+    unchanged : bool (rows of the context,)
+        Whether it agrees with that row in every compared cell, of at least two.
+    """
+
+    of: np.ndarray
+    unchanged: np.ndarray
+
+    @property
+    def any_row(self) -> np.ndarray:
+        """Bool (rows of the context,): which are copies."""
+        return self.of >= 0
+
+
+def find_copies(context: LabeledContext, skip: Collection[int | None]) -> Copies:
+    """Find which labeled rows of the other table stand in the table to fill, too.
+
+    Parameters
+    ----------
+    context : LabeledContext
+    skip : columns of the table to fill
+        Not compared: the target, and what the user excludes.
+
+    Returns
+    -------
+    Copies
+
+    Notes
+    -----
+    A row is found by a cell that only one row of the table to fill holds; it is a copy of that row if at least the
+    share `ALIKE` of all compared cells are the same (white space around them and the spelling of numbers aside). A
+    table in which no cell is the only one of its kind has no ids either, so there nothing depends on it.
+    """
+    compared = [j for j in context.matched() if j not in skip]
+    twin = np.full(context.n_rows, -1, np.int64)
+    most = 0
+    for j in compared:
+        found = _only_place(*_keys(context, j))
+        n_found = int((found >= 0).sum())
+        twin = np.where(found >= 0, found, twin) if n_found > most else np.where(twin >= 0, twin, found)
+        most = max(most, n_found)
+        if most == context.n_rows:
+            break
+    has_twin = np.flatnonzero(twin >= 0)
+    if not len(has_twin):
+        return Copies(twin, twin >= 0)
+    alike = np.zeros(len(has_twin), np.int64)
+    for j in compared:
+        above, below = _keys(context, j)
+        above, below = above.take(pa.array(has_twin)), below.take(pa.array(twin[has_twin]))
+        same = pc.or_(pc.fill_null(pc.equal(above, below), False), pc.and_(pc.is_null(above), pc.is_null(below)))
+        alike += same.to_numpy(zero_copy_only=False)
+    twin[has_twin[alike < ALIKE * len(compared)]] = -1
+    unchanged = np.zeros(context.n_rows, bool)
+    unchanged[has_twin] = (alike == len(compared)) & (len(compared) > 1)
+    return Copies(twin, unchanged)
+
+
+def _keys(context: LabeledContext, column: int) -> tuple[pa.Array, pa.Array]:
+    """The cells of a column in the labeled rows and in the table to fill, cells that say the same being equal."""
+    cells = simplified(context.stacked(column))
+    if pa.types.is_nested(cells.type):
+        cells = pa.nulls(len(cells))
+    if is_text(cells):
+        cells = trimmed(cells)
+        numbers = plain_numbers(cells, context.table.decimal)
+        if numbers is not None and (np.isnan(numbers) | (np.abs(numbers) < _WHOLE)).all():
+            cells = pa.array(numbers, mask=np.isnan(numbers))
+    return cells.slice(0, context.n_rows), cells.slice(context.n_rows)
+
+
+def _only_place(above: pa.Array, below: pa.Array) -> np.ndarray:
+    """The one place in `below` of each value of `above`, int64 (len(above),); -1 if there is none, or several."""
+    encoded = above.dictionary_encode()
+    if not len(encoded.dictionary):
+        return np.full(len(above), -1, np.int64)
+    codes = pc.index_in(below, value_set=encoded.dictionary).fill_null(-1).to_numpy(zero_copy_only=False)
+    rows = np.flatnonzero(codes >= 0)
+    place = np.full(len(encoded.dictionary) + 1, -1, np.int64)  # the last entry serves the nulls
+    place[codes[rows]] = rows
+    place[:-1][np.bincount(codes[rows], minlength=len(encoded.dictionary)) > 1] = -1
+    return place[encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)]

@@ -1,0 +1,193 @@
+"""Labels that come from another table (`--labeled FILE`): its labeled rows above the rows of the table to fill."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from vsacli.errors import DataError
+from vsacli.support.privacy import values_shown
+
+if TYPE_CHECKING:
+    from vsacli.tables.table import Table
+
+# A whole cell that is a number with a decimal comma or with dots between its thousands; and one with a decimal dot.
+_COMMA_NUMBER = r"^\s*[+-]?(\d{1,3}(\.\d{3})+(,\d+)?|\d+,\d+)\s*%?\s*$"
+_DOT_NUMBER = r"^\s*[+-]?\d+\.\d+\s*%?\s*$"
+
+
+class LabeledContext:
+    """The rows of `source` that have a label, stacked above all rows of `table`.
+
+    Columns are matched by name, the second of two equal names with the second, and so on.
+
+    Parameters
+    ----------
+    source, table
+        The table that gives labels, and the one to be filled.
+    keep : bool (rows of source,)
+        Which rows of the source have a label.
+    """
+
+    def __init__(self, source: Table, table: Table, keep: np.ndarray) -> None:
+        self.source, self.table = source, table
+        self._keep = pa.array(keep)
+        self.n_rows = int(keep.sum())
+        ours, theirs = _places(table.columns), _places(source.columns)
+        self._match = {j: theirs[key] for key, j in ours.items() if key in theirs}
+        self._only_table = [table.columns[j] for key, j in ours.items() if key not in theirs]
+        self._only_source = [source.columns[j] for key, j in theirs.items() if key not in ours]
+
+    def table_has(self, name: str) -> bool:
+        """Whether the table to be filled has a column of that name."""
+        return (_normal(name), 0) in _places(self.table.columns)
+
+    def matched(self) -> list[int]:
+        """The columns of the table that the source has, too."""
+        return list(self._match)
+
+    def stacked(self, column: int) -> pa.Array:
+        """Column `column` of the table, below the cells of the same column in the source's labeled rows."""
+        return stack(self._labeled_cells(self._match[column]), _plain(self.table.column(column)))
+
+    def stacked_target(self, source_column: int, column: int | None) -> pa.Array:
+        """The target of both; where the table has none, its cells are all missing."""
+        labels = self._labeled_cells(source_column)
+        cells = pa.nulls(self.table.n_rows) if column is None else _plain(self.table.column(column))
+        if pa.types.is_null(cells.type):  # takes the type of the labels
+            below = cells.cast(labels.type)
+            return pa.concat_arrays([labels, pc.fill_null(below, "") if _is_text(labels.type) else below])
+        labels = as_type(labels, cells.type, where=self.source.name, table=self.table.name)
+        return pa.concat_arrays([labels, cells])
+
+    def notes(self, target: str) -> list[str]:
+        """What the user should know about the match; `target` is used, in whichever table it is."""
+        notes = [f"{self.n_rows:,} labeled rows come from {self.source.name}"]
+        for names, where, other in (
+            (self._only_table, self.table, self.source),
+            (self._only_source, self.source, self.table),
+        ):
+            names = [name for name in names if _normal(name) != _normal(target)]
+            if names:
+                notes.append(f"not used, because only {where.name} has them and {other.name} does not: {_some(names)}")
+        return notes
+
+    def _labeled_cells(self, source_column: int) -> pa.Array:
+        cells = _plain(self.source.column(source_column)).filter(self._keep)
+        return _with_decimal(cells, self.source.decimal, self.table.decimal)
+
+
+def stack(above: pa.Array, below: pa.Array) -> pa.Array:
+    """`above` then `below`; where their types differ, as numbers if both are, else as text."""
+    if above.type != below.type:
+        if pa.types.is_null(above.type):
+            above = above.cast(below.type)
+        elif pa.types.is_null(below.type):
+            below = below.cast(above.type)
+        elif _is_number(above.type) and _is_number(below.type):
+            above, below = above.cast(pa.float64(), safe=False), below.cast(pa.float64(), safe=False)
+        else:
+            above, below = as_text(above), as_text(below)
+    return pa.concat_arrays([above, below])
+
+
+def together(pieces: Sequence[pa.Array]) -> pa.Array:
+    """Cells of one column of several tables, one below the other; categories stay categories.
+
+    A piece without any value may be of the type null.
+    """
+    kind = next((piece.type for piece in pieces if not pa.types.is_null(piece.type)), pa.null())
+    cells = pa.concat_arrays([like(piece, _value_type(kind)) for piece in pieces])
+    return cells.dictionary_encode() if pa.types.is_dictionary(kind) else cells
+
+
+def like(cells: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Cells of a column in the type that other cells of it have after `stack` or `together`."""
+    wanted = _value_type(kind)
+    cells = _plain(cells)
+    if cells.type == wanted:
+        return cells
+    return as_text(cells) if _is_text(wanted) and not pa.types.is_null(cells.type) else cells.cast(wanted, safe=False)
+
+
+def _value_type(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def as_text(cells: pa.Array) -> pa.Array:
+    """The cells as a text table holds them: strings, "" where there is none."""
+    try:
+        return pc.fill_null(cells.cast(pa.large_string()), "")
+    except pa.ArrowException:  # nested types have no cast to text
+        return pa.array(["" if value is None else str(value) for value in cells.to_pylist()], pa.large_string())
+
+
+def as_type(labels: pa.Array, wanted: pa.DataType, *, where: str, table: str) -> pa.Array:
+    """`labels` in the type of the target column of the table to be filled.
+
+    Raises
+    ------
+    DataError
+        A label cannot be said in that type.
+    """
+    if labels.type == wanted:
+        return labels
+    try:
+        if _is_text(wanted):
+            return as_text(labels).cast(wanted)
+        if _is_text(labels.type):
+            labels = pc.if_else(pc.equal(pc.utf8_trim_whitespace(labels), ""), None, labels)
+        return labels.cast(wanted)
+    except pa.ArrowException as error:
+        why = f": {error}" if values_shown() else ""
+        raise DataError(
+            f"the labels of {where} do not fit the target column of {table}, which holds {wanted}{why}"
+        ) from None
+
+
+def _plain(cells: pa.Array) -> pa.Array:
+    return cells.dictionary_decode() if isinstance(cells, pa.DictionaryArray) else cells
+
+
+def _with_decimal(cells: pa.Array, own: str, wanted: str) -> pa.Array:
+    """Cells of a text column with their numbers written with the decimal mark `wanted`."""
+    if own == wanted or not _is_text(cells.type):
+        return cells
+    if own == ",":
+        written = pc.replace_substring(pc.replace_substring(cells, ".", ""), ",", ".")
+        return pc.if_else(pc.match_substring_regex(cells, _COMMA_NUMBER), written, cells)
+    return pc.if_else(pc.match_substring_regex(cells, _DOT_NUMBER), pc.replace_substring(cells, ".", ","), cells)
+
+
+def _places(names: Sequence[str]) -> dict[tuple[str, int], int]:
+    """(Normalised name, how many of that name came before) -> column number."""
+    seen: dict[str, int] = defaultdict(int)
+    places = {}
+    for j, name in enumerate(names):
+        key = _normal(name)
+        places[key, seen[key]] = j
+        seen[key] += 1
+    return places
+
+
+def _normal(name: str) -> str:
+    return unicodedata.normalize("NFC", name)
+
+
+def _some(names: Sequence[str], limit: int = 8) -> str:
+    more = f" and {len(names) - limit} more" if len(names) > limit else ""
+    return ", ".join(names[:limit]) + more
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)

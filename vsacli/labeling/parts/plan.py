@@ -1,0 +1,352 @@
+"""Everything that labeling a part needs besides the part: a function of the folder's contents and the options.
+
+    target column of all parts  ->  kind of task, classes, which cells are missing           (survey.py)
+    a sample of rows, and the labeled rows  ->  encoder, attributes of the labeled rows
+
+What the answers of a part depend on: the plan and the part's own rows. The plan depends on all parts (their names
+give the order of the rows), on the options, and on nothing that happens while parts are labeled. So neither the
+number of workers nor the order in which parts are finished changes a byte.
+
+A folder of at most `SAMPLE_ROWS` rows is read whole for the plan. Of a larger one a seeded sample of that many rows is
+read, and of more than `LABELED_ROWS` labeled rows a sample with every class in it; a folder with many columns gets
+by with fewer of both. The sample decides what columns become; categories that it lacks are unknown ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from vsacli.errors import UsageError
+from vsacli.labeling.attributes import encode_attributes
+from vsacli.labeling.job import Job, LabelOptions, LabelReport, ProgressCallback
+from vsacli.labeling.parts.folder import Part
+from vsacli.labeling.parts.survey import Survey, first_rows, survey_target
+from vsacli.labeling.run import describe, find_target
+from vsacli.tables.table import find_column
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from vsacli.attributes.encoder import AttributeEncoder
+    from vsacli.checkpoints.folder import Checkpoint
+    from vsacli.labeling.labeled_table import LabeledContext
+    from vsacli.tables.table import Table
+    from vsacli.target.column import Target
+
+SAMPLE_ROWS = 100_000
+SAMPLE_CELLS = 10_000_000
+LABELED_ROWS = 20_000
+LABELED_CELLS = 10_000_000
+COMPANIONS = 512
+"""Unlabeled rows kept to be read beside those of a part that has few."""
+
+
+@dataclass
+class Network:
+    """What a part needs to be answered by the network.
+
+    Attributes
+    ----------
+    columns : list of (int, pa.DataType)
+        The columns that become attributes, and the type in which the encoder knows them.
+    labeled : ndarray of float32, shape (L, M)
+    y : ndarray, shape (L,)
+        Their classes or numbers.
+    companions : ndarray of float32, shape (at most COMPANIONS, M)
+    home : ndarray of int64
+        The part in which each companion lies.
+    signatures : ndarray of uint64, shape (M,)
+        Of the sample: the order of attributes and rows is the same in every part.
+    """
+
+    checkpoint: Checkpoint
+    encoder: AttributeEncoder
+    columns: list[tuple[int, pa.DataType]]
+    labeled: np.ndarray
+    y: np.ndarray
+    companions: np.ndarray
+    home: np.ndarray
+    signatures: np.ndarray
+
+
+@dataclass
+class Plan:
+    """How to label each part; it can be sent to another process.
+
+    Attributes
+    ----------
+    column : int or None
+        Where the target lies in each part; None if the parts lack it (then it is added).
+    categorical : bool
+        Its labels are categories, also where a part has none.
+    target : Target
+        Of all parts, without its rows: how to spell classes and numbers.
+    no_label : pa.Array
+        The distinct cells that mean "no label"; so do blank ones.
+    network : Network or None
+        None if no label is missing, or all are of one class.
+    report : LabelReport
+        What is known before a part is labeled.
+    parts : list of str
+        Names of all parts, in order.
+    """
+
+    options: LabelOptions
+    column: int | None
+    categorical: bool
+    target: Target
+    no_label: pa.Array
+    network: Network | None
+    report: LabelReport
+    parts: list[str]
+
+
+@dataclass
+class HeldTable:
+    """Some rows of the folder in memory, as the `Table` that `vsacli.labeling.run` reads."""
+
+    name: str
+    columns: list[str]
+    n_rows: int
+    survey: Survey | None
+    cells: dict[int, pa.Array] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    decimal: str = "."
+    is_text: bool = False
+
+    def find(self, name: str) -> int:
+        return find_column(self.columns, name, self.name)
+
+    def where(self, row: int) -> str:
+        return self.survey.where(row) if self.survey else f"row {row + 1}"
+
+    def column(self, j: int) -> pa.Array:
+        return self.cells[j]
+
+    def write(self, *_: object, **__: object) -> None:
+        raise NotImplementedError("rows in memory are not written")
+
+
+def make_plan(
+    folder: str,
+    columns: list[str],
+    parts: Sequence[Part],
+    options: LabelOptions,
+    *,
+    labeled: Table | None,
+    progress: ProgressCallback,
+) -> Plan:
+    """Read what all parts have in common.
+
+    Parameters
+    ----------
+    folder : str
+        What messages call the table.
+    columns, parts
+        As `check_parts` gives them.
+    options, labeled, progress
+        As for `label_table`.
+
+    Raises
+    ------
+    UsageError, DataError, CheckpointError
+        As `label_table`; messages about a cell name the part.
+    """
+    import pyarrow as pa
+
+    held = HeldTable(folder, columns, 0, None)
+    survey = None
+    if labeled is None or options.target in columns:
+        column = held.find(options.target)
+        if column >= len(parts[0].open().columns):
+            raise UsageError(
+                f"{options.target!r} stands in the names of folders of {folder}, not in the files; "
+                f"name another --target"
+            )
+        survey = survey_target(parts, column, options.target)
+        held = HeldTable(folder, columns, len(survey.cells), survey, {column: survey.cells})
+    context, column, target = find_target(held, labeled, options)
+    n_context = context.n_rows if context else 0
+    report = describe(held, options, context, target)
+    _count_blanks(report, survey, parts)
+    no_label = pa.array([], pa.null())
+    if survey is not None:
+        missing = target.missing[n_context:]
+        no_label = survey.cells.filter(pa.array(missing)).unique()
+        if pa.types.is_dictionary(no_label.type):
+            no_label = no_label.dictionary_decode()
+    network = None
+    if not report.missing:
+        report.notes.append("no label is missing: nothing to fill")
+    elif target.kind == "classification" and len(target.classes) == 1:
+        report.notes.append("all given labels are of one class, so every missing label becomes it")
+    else:
+        network = _prepare(held, parts, context, column, target, survey, options, report, progress)
+    if network is not None:
+        report.checkpoint = network.checkpoint.name
+    categorical = survey is not None and pa.types.is_dictionary(survey.cells.type)
+    return Plan(
+        options, column, categorical, _without_rows(target), no_label, network, report, [part.name for part in parts]
+    )
+
+
+def _count_blanks(report: LabelReport, survey: Survey | None, parts: Sequence[Part]) -> None:
+    """Count all rows of the folder, where the report counts those that are held."""
+    report.rows = sum(part.n_rows for part in parts)
+    if survey is None:
+        report.missing, report.missing_tokens = report.rows, {"": report.rows}
+    elif survey.blanks:
+        report.missing += survey.blanks - 1
+        report.missing_tokens[""] = survey.blanks
+
+
+def _without_rows(target: Target) -> Target:
+    none = np.empty(0, np.int64)
+    return replace(target, missing=none.astype(bool), codes=none, numbers=none.astype(np.float64))
+
+
+def _prepare(
+    held: HeldTable,
+    parts: Sequence[Part],
+    context: LabeledContext | None,
+    column: int | None,
+    target: Target,
+    survey: Survey | None,
+    options: LabelOptions,
+    report: LabelReport,
+    progress: ProgressCallback,
+) -> Network:
+    from vsacli.checkpoints.resolve import load_checkpoint
+    from vsacli.inference.config import check_classes
+    from vsacli.inference.order import attribute_signatures, row_order
+
+    check_classes(len(target.classes))
+    checkpoint = load_checkpoint(options.checkpoint, kind=target.kind)  # first: it may not be there
+    n_context = context.n_rows if context else 0
+    values = target.codes if target.kind == "classification" else target.numbers
+    given = np.flatnonzero(~target.missing)  # the context's rows come first
+    chosen = given[_choose(values[given], target, len(held.columns), options.seed)]
+    if len(chosen) < len(given):
+        report.notes.append(f"of {len(given):,} labeled rows a sample of {len(chosen):,} is read with every part")
+    inside = chosen[chosen >= n_context] - n_context
+    labeled_rows = survey.places[inside] if survey else np.empty(0, np.int64)
+    all_labeled = survey.places[given[given >= n_context] - n_context] if survey else labeled_rows
+    rows = _sample(report.rows, labeled_rows, len(held.columns), options.seed)
+    if len(rows) < report.rows:
+        report.notes.append(f"what columns hold was decided from a sample of {len(rows):,} rows and all labels")
+
+    held, counters = _read_rows(held, parts, rows, {column}, progress)
+    if context is not None:
+        context.table = held
+    useless = dict.fromkeys(counters, "an id: integers without a gap") if len(rows) < report.rows else {}
+    encoded = encode_attributes(Job(held, context, column, options, report, progress), useless=useless)
+    x = encoded.x
+    above, below = x[:n_context], x[n_context:]
+    outside = chosen[chosen < n_context]
+    unlabeled = ~np.isin(rows, all_labeled)
+    signatures = attribute_signatures(x)
+    candidates = np.flatnonzero(unlabeled)
+    candidates = candidates[row_order(below, signatures, options.seed, rows=candidates)][:COMPANIONS]
+    starts = first_rows(parts)
+    return Network(
+        checkpoint=checkpoint,
+        encoder=encoded.encoder,
+        columns=encoded.columns,
+        labeled=np.concatenate([above[outside], below[np.searchsorted(rows, labeled_rows)]]),
+        y=np.concatenate([values[outside], values[inside + n_context]]),
+        companions=below[candidates],
+        home=np.searchsorted(starts, rows[candidates], side="right") - 1,
+        signatures=signatures,
+    )
+
+
+def _choose(values: np.ndarray, target: Target, columns: int, seed: int) -> np.ndarray:
+    """Positions, ascending, of the labeled rows that are read with every part: one of each class, then at random."""
+    limit = int(np.clip(LABELED_CELLS // columns, 1_000, LABELED_ROWS))
+    if len(values) <= limit:
+        return np.arange(len(values))
+    order = np.random.default_rng(seed).permutation(len(values))
+    if target.kind == "classification":
+        _, first = np.unique(values[order], return_index=True)
+        order = np.concatenate([order[np.sort(first)], np.delete(order, first)])
+        limit = max(limit, len(first))
+    return np.sort(order[:limit])
+
+
+def _sample(n_rows: int, labeled: np.ndarray, columns: int, seed: int) -> np.ndarray:
+    """Rows of the table that are read for the plan, ascending: the labeled ones and others at random."""
+    limit = int(np.clip(SAMPLE_CELLS // columns, 2_000, SAMPLE_ROWS))
+    if n_rows <= limit:
+        return np.arange(n_rows)
+    drawn = np.random.default_rng(seed).choice(n_rows, limit, replace=False, shuffle=False)
+    return np.union1d(drawn, labeled)
+
+
+def _read_rows(
+    held: HeldTable, parts: Sequence[Part], rows: np.ndarray, skip: set[int | None], progress: ProgressCallback
+) -> tuple[HeldTable, list[int]]:
+    """The table of some rows, all columns but those in `skip`; and the columns that count the rows of the folder.
+
+    A sample of a counter has gaps, so the encoder would not know it as one.
+    """
+    import pyarrow as pa
+
+    from vsacli.labeling.labeled_table import together
+
+    pieces: dict[int, list[pa.Array]] = {j: [] for j in range(len(held.columns)) if j not in skip}
+    counted = {j: _Range() for j in pieces}
+    starts = first_rows(parts)
+    for p, part in enumerate(parts):
+        progress("reading columns", int(starts[p]), int(starts[-1]))
+        inside = rows[np.searchsorted(rows, starts[p]) : np.searchsorted(rows, starts[p + 1])] - starts[p]
+        if len(inside):
+            for j, column in columns_of_part(part, held.columns, pieces):
+                counted[j].add(column)
+                pieces[j].append(column.take(pa.array(inside)))
+    counters = [j for j, numbers in counted.items() if numbers.has_no_gap(int(starts[-1]))]
+    cells = {j: together(piece) for j, piece in pieces.items()}
+    return HeldTable(held.name, held.columns, len(rows), None, cells), counters
+
+
+@dataclass
+class _Range:
+    """How far the integers of a column reach."""
+
+    low: int = 0
+    high: int = 0
+    n: int = 0  # -1: they are not all integers
+
+    def add(self, column: pa.Array) -> None:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if self.n < 0 or not pa.types.is_integer(column.type) or column.null_count:
+            self.n = -1
+        elif len(column):
+            low, high = (pc.min_max(column)[name].as_py() for name in ("min", "max"))
+            self.low, self.high = (min(self.low, low), max(self.high, high)) if self.n else (low, high)
+            self.n += len(column)
+
+    def has_no_gap(self, n_rows: int) -> bool:
+        """Whether these are as many integers as there are rows, and none is far from the others."""
+        return self.n == n_rows and self.high - self.low == n_rows - 1
+
+
+def columns_of_part(part: Part, names: Sequence[str], columns: Iterable[int]) -> Iterator[tuple[int, pa.Array]]:
+    """Columns of a part, in the types that encoders know; keys of folder names are columns, too."""
+    import pyarrow as pa
+
+    from vsacli.attributes.choose import simplified
+
+    table = part.open()
+    keys, numbers = dict(part.keys), dict(part.numbers)
+    for j in columns:
+        if j < len(table.columns):
+            cells = simplified(table.column(j))
+            yield j, cells.cast(numbers[j], safe=False) if j in numbers else cells
+        else:
+            yield j, pa.array([keys[names[j]]] * table.n_rows, pa.large_string())

@@ -1,0 +1,172 @@
+"""One part: its missing labels answered, and the part written with them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from vsacli.errors import OutputError, ResourceError, VsaError
+from vsacli.labeling.answers import Answers, certain, spell
+from vsacli.labeling.job import Job, LabelReport
+from vsacli.labeling.parts.folder import Part
+from vsacli.labeling.parts.plan import Network, Plan, columns_of_part
+from vsacli.target.sparse import blank
+
+if TYPE_CHECKING:
+    from vsacli.tables.parquet.table import ParquetTable
+
+RowsDone = Callable[[int], None]
+
+
+@dataclass
+class PartReport:
+    """What was done to one part; sums, so that those of all parts can be added."""
+
+    name: str
+    rows: int
+    missing: int
+    filled: dict[str, int] = field(default_factory=dict)
+    left_empty: int = 0
+    confidence: float = 0.0  # summed over the missing cells
+    std: float = 0.0
+    device: str | None = None
+    notes: list[str] = field(default_factory=list)
+    size: int = -1  # of the labeled part, in bytes, and when it was written
+    written: int = -1
+
+
+def label_part(
+    plan: Plan, part: Part, output: str, *, at_a_time: int = 1, progress: RowsDone = lambda done: None
+) -> PartReport:
+    """Label a part and write it into the folder `output` under its own name, complete or not at all.
+
+    Parameters
+    ----------
+    at_a_time : int
+        Chunks of rows read side by side on a CPU, one thread each; the answers do not depend on it.
+    progress : callable
+        Called with the number of rows answered.
+
+    Raises
+    ------
+    VsaError
+        Whatever is wrong with the part; the message names it.
+    """
+    try:
+        return _label_part(plan, part, output, at_a_time, progress)
+    except MemoryError:
+        raise ResourceError(
+            f"{part.path}: not enough memory for a part of {part.n_rows:,} rows; use fewer --workers, "
+            f"or write the table in smaller parts"
+        ) from None
+    except VsaError as error:
+        if part.path in str(error):
+            raise
+        raise type(error)(f"{part.path}: {error}") from None
+
+
+def _label_part(plan: Plan, part: Part, output: str, at_a_time: int, progress: RowsDone) -> PartReport:
+    from vsacli.tables.output import open_output
+
+    table = part.open()
+    missing = _missing(plan, table)
+    rows = np.flatnonzero(missing)
+    report = LabelReport(part.path, table.n_rows, 0, plan.options.target, plan.target.kind, "", {}, len(rows), {})
+    answers, device = _answer(plan, table, part, rows, at_a_time, progress)
+    target = replace(plan.target, missing=missing)
+    labels = spell(Job(table, None, plan.column, plan.options, report), target, answers)
+    path = os.path.join(output, *part.name.split("/"))
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {error.strerror}") from None
+    with open_output(path, inputs=[part.path]) as sink:
+        values = labels.values.dictionary_encode() if plan.categorical else labels.values
+        table.write(sink, labels.column, labels.rows, values, labels.extra)
+    state = os.stat(path)
+    return PartReport(
+        name=part.name,
+        rows=table.n_rows,
+        missing=len(rows),
+        filled=report.filled,
+        left_empty=report.left_empty,
+        confidence=(report.mean_confidence or 0.0) * len(rows),
+        std=(report.mean_std or 0.0) * len(rows),
+        device=device,
+        notes=report.notes,
+        size=state.st_size,
+        written=state.st_mtime_ns,
+    )
+
+
+def _missing(plan: Plan, table: ParquetTable) -> np.ndarray:
+    """Which rows of a part lack a label, bool (n,), as was decided over all parts."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    from vsacli.tables.arrow_types import plain
+
+    if plan.column is None:
+        return np.ones(table.n_rows, bool)
+    cells, kind, _ = plain(table.column(plan.column), plan.options.target)
+    missing = blank(cells)
+    if len(plan.no_label) and not pa.types.is_null(kind):
+        tokens = plan.no_label.drop_null().cast(cells.type)
+        missing |= pc.is_in(cells, value_set=tokens).to_numpy(zero_copy_only=False)
+    return missing
+
+
+def _answer(
+    plan: Plan, table: ParquetTable, part: Part, rows: np.ndarray, at_a_time: int, progress: RowsDone
+) -> tuple[Answers, str | None]:
+    if plan.network is None or not len(rows):
+        return certain(len(rows), len(plan.target.classes)), None
+    from vsacli.inference.config import InferenceConfig
+    from vsacli.inference.predict import predict
+
+    network = plan.network
+    x = _attributes(network, table, part, rows)
+    config = InferenceConfig(at_a_time=at_a_time)
+    beside = _companions(network, plan, part, config.chunk_rows - len(rows))
+    stacked = np.concatenate([network.labeled, x, beside])
+    labeled = np.arange(len(stacked)) < len(network.labeled)
+    prediction = predict(
+        network.checkpoint,
+        stacked,
+        labeled,
+        network.y,
+        len(plan.target.classes),
+        device=plan.options.device,
+        seed=plan.options.seed,
+        config=config,
+        progress=lambda done, total: progress(min(done, len(rows))),
+        signatures=network.signatures,
+        best_only=not plan.options.proba,
+    )
+    n = len(rows)
+    return Answers.of(prediction, n), prediction.device
+
+
+def _attributes(network: Network, table: ParquetTable, part: Part, rows: np.ndarray) -> np.ndarray:
+    """The attributes of rows of a part, float32 (rows, M)."""
+    import pyarrow as pa
+
+    from vsacli.labeling.labeled_table import like
+
+    names = [*table.columns, *(key for key, _ in part.keys if key not in table.columns)]
+    kinds = dict(network.columns)
+    these = pa.array(rows)
+    cells = columns_of_part(part, names, kinds)
+    return network.encoder.transform((names[j], like(column.take(these), kinds[j])) for j, column in cells)
+
+
+def _companions(network: Network, plan: Plan, part: Part, room: int) -> np.ndarray:
+    """Unlabeled rows of other parts, to fill the one chunk of a small part."""
+    if room <= 0:
+        return network.companions[:0]
+    others = np.array([plan.parts[p] != part.name for p in network.home], bool)
+    return network.companions[others][:room]

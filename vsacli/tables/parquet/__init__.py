@@ -1,0 +1,1 @@
+"""Parquet files, written back with all that is not filled copied."""

@@ -1,0 +1,232 @@
+"""A Parquet file as a table: reading its columns, and writing it with the missing labels filled.
+
+Only the data of the label column are written anew, in the row groups where a label is filled; everything else is
+copied byte for byte (see :mod:`vsacli.tables.parquet.splice`).
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vsacli.errors import DataError, InputError, UsageError
+from vsacli.support.privacy import values_shown
+from vsacli.tables.parquet.chunks import (
+    TargetWriter,
+    change_arrow_schema,
+    codec_of,
+    empty_array,
+    needs_wider_index,
+    note_columns,
+    widen_index,
+    write_chunks,
+)
+from vsacli.tables.parquet.footer import Group, add_columns, get, read_footer
+from vsacli.tables.parquet.splice import NewChunk, splice
+from vsacli.tables.table import ExtraColumn, find_column
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class ParquetTable:
+    """A Parquet file; see `Table` in docs/architecture.md.
+
+    Parameters
+    ----------
+    source
+        Its path, or its bytes.
+    name
+        What messages call it; the path if not given.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or is cut off.
+    DataError
+        It is no Parquet file, or it is damaged or encrypted.
+    """
+
+    decimal = "."
+    is_text = False
+
+    def __init__(self, source: str | Path | bytes | bytearray, name: str | None = None) -> None:
+        in_memory = isinstance(source, (bytes, bytearray))
+        self.name = name or ("the table" if in_memory else str(source))
+        self.notes: list[str] = []
+        self._source = source if in_memory else str(source)
+        with self._open() as file:
+            self._fields = read_footer(file, self.name).fields
+        self.columns: list[str] = [name for name, _, _ in self._fields]
+        self.n_rows: int = self._arrow_file().metadata.num_rows
+
+    def find(self, name: str) -> int:
+        """The index of a column; UsageError if there is not exactly one of that name."""
+        return find_column(self.columns, name, self.name)
+
+    def where(self, row: int) -> str:
+        """A row's place, for messages."""
+        return f"row {row + 1}"
+
+    def column(self, j: int) -> pa.Array:
+        """All cells of a column, in its own type.
+
+        Raises
+        ------
+        DataError
+            Its data are damaged, or text that is not UTF-8.
+        """
+        import pyarrow as pa
+
+        _, leaves, _ = self._fields[j]
+        column = self._read(lambda file: file.reader.read_all(column_indices=list(leaves)), j, self.n_rows)
+        try:
+            column.validate(full=True)
+        except pa.ArrowInvalid as error:
+            why = f" ({_first_line(error)})" if values_shown() else ""
+            raise DataError(
+                f"{self.name}: column {self.columns[j]!r} holds what its type {column.type} does not allow{why}; "
+                f"if it is no text in UTF-8, store it as binary"
+            ) from None
+        return column
+
+    def write(
+        self,
+        sink: IO[bytes],
+        target: int,
+        rows: NDArray[np.int64],
+        values: pa.Array,
+        extra: Sequence[ExtraColumn] = (),
+    ) -> None:
+        """Write the file with other cells in one column, and with more columns.
+
+        Parameters
+        ----------
+        sink
+            Where the bytes go; it need not be seekable.
+        target
+            Index of the column.
+        rows
+            int64[m], sorted: the rows to fill.
+        values
+            m values, of the column's value type (or what can be cast to it). A column of type null takes their type.
+        extra
+            Columns to add, of n_rows values each.
+
+        Raises
+        ------
+        UsageError
+            A column to add has the name of one that is there.
+        DataError
+            The label column's data are damaged.
+        """
+        for column in extra:
+            if column.name in self.columns:
+                raise UsageError(f"{self.name} already has a column {column.name!r}; rename it first")
+        with self._open() as source:
+            if not len(rows) and not extra:
+                shutil.copyfileobj(source, sink, 1 << 22)
+                return
+            footer = read_footer(source, self.name)
+            heights = [get(group, Group.ROWS) for group in footer.groups]
+            starts = np.concatenate([[0], np.cumsum(heights, dtype=np.int64)])
+            rows = np.asarray(rows, dtype=np.int64)
+            bounds = np.searchsorted(rows, starts)
+            filled = {g for g in range(len(heights)) if bounds[g] < bounds[g + 1]}
+            file = self._arrow_file()
+            writer = TargetWriter(
+                file,
+                footer,
+                target,
+                lambda g, encoded: self._read_group(g, target, encoded, heights[g]),
+                values.type if filled else None,
+            )
+            if filled and needs_wider_index(file.schema_arrow.field(target).type, self.column(target), values):
+                change_arrow_schema(footer, lambda schema: widen_index(schema, target))
+            if filled and writer.changes_storage():
+                filled = {g for g, height in enumerate(heights) if height}
+
+            def new_chunk(g: int) -> NewChunk:
+                part = slice(bounds[g], bounds[g + 1])
+                return writer.chunk(g, rows[part] - starts[g], values[part])
+
+            names = [column.name for column in extra]
+
+            def added(g: int) -> list[NewChunk]:
+                if not extra:
+                    return []
+                codec = codec_of(file.metadata.row_group(g).column(writer.leaf))
+                return write_chunks(names, [column.values.slice(starts[g], heights[g]) for column in extra], codec)[0]
+
+            if extra:
+                _, elements = write_chunks(names, [column.values.slice(0, 0) for column in extra], "none")
+                add_columns(footer, elements)
+                note_columns(footer, extra)
+            splice(source, sink, footer, writer.leaf, filled, new_chunk, added)
+
+    def _read_group(self, g: int, j: int, encoded: bool, height: int) -> pa.Array:
+        """A column's cells in one row group; ``encoded``: with the dictionary that the row group has for it."""
+        name, leaves, _ = self._fields[j]
+        dictionaries = [name] if encoded else None
+        return self._read(lambda file: file.reader.read_row_group(g, list(leaves)), j, height, dictionaries)
+
+    def _open(self) -> BinaryIO:
+        if not isinstance(self._source, str):
+            import pyarrow as pa
+
+            return cast("BinaryIO", pa.BufferReader(self._source))
+        try:
+            return open(self._source, "rb")
+        except OSError as error:
+            raise InputError(f"{self.name}: cannot be read ({error.strerror})") from None
+
+    def _arrow_file(self, dictionaries: list[str] | None = None) -> Any:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        try:
+            source = self._source if isinstance(self._source, str) else pa.BufferReader(self._source)
+            return pq.ParquetFile(source, read_dictionary=dictionaries)
+        except MemoryError:
+            raise
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+            raise DataError(f"{self.name}: the Parquet file is damaged ({_first_line(error)})") from None
+
+    def _read(
+        self, read: Callable[[Any], pa.Table], j: int, height: int, dictionaries: list[str] | None = None
+    ) -> pa.Array:
+        import pyarrow as pa
+
+        damaged = f"{self.name}: the data of column {self.columns[j]!r} are damaged"
+        try:
+            cells = _one_array(read(self._arrow_file(dictionaries)).column(0))
+        except MemoryError:  # an ArrowException, too
+            raise
+        except (pa.ArrowException, OSError) as error:
+            raise DataError(f"{damaged} ({_first_line(error)})") from None
+        if len(cells) != height:
+            raise DataError(f"{damaged} ({len(cells)} cells for {height} rows)")
+        return cells
+
+
+def _one_array(column: pa.ChunkedArray) -> pa.Array:
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type) and column.num_chunks > 1:  # all categories together may need more room
+        kind = pa.dictionary(pa.int32(), column.type.value_type, column.type.ordered)
+        column = column.cast(kind).unify_dictionaries()
+    elif column.nbytes > np.iinfo(np.int32).max:  # 32-bit offsets would not reach
+        wide = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}.get(column.type)
+        column = column if wide is None else column.cast(wide)
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    return empty_array(column.type) if column.num_chunks == 0 else pa.concat_arrays(column.chunks)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")

@@ -1,0 +1,93 @@
+"""The label column of a large table without the many cells that hold nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from vsacli.errors import DataError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from vsacli.target.column import Target, Task
+
+_BLOCK = 1 << 20  # cells looked at together
+
+
+def blank(cells: pa.Array) -> np.ndarray:
+    """Which cells, as `valuetypes.plain` gives them, hold nothing: null, or (text) white space alone; bool (n,)."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    from vsacli.tables.distinct import trimmed
+
+    found = np.empty(len(cells), bool)
+    for start in range(0, len(cells), _BLOCK):
+        block = cells.slice(start, _BLOCK)
+        empty = pc.is_null(block)
+        if pa.types.is_large_string(cells.type):
+            empty = pc.or_(empty, pc.fill_null(pc.equal(trimmed(block), ""), True))
+        found[start : start + _BLOCK] = empty.to_numpy(zero_copy_only=False)
+    return found
+
+
+def read_sparse_target(
+    column: pa.Array,
+    *,
+    task: Task,
+    na: Iterable[str],
+    default_na: bool,
+    decimal: str,
+    name: str,
+    where: Callable[[int], str],
+) -> Target:
+    """`read_target` of a column that is mostly blank, in little more memory than the answer takes.
+
+    Of the blank cells only the first is read; nothing depends on the others but their count.
+
+    Raises
+    ------
+    DataError
+        As `read_target`.
+    """
+    import pyarrow as pa
+
+    from vsacli.tables.arrow_types import plain
+    from vsacli.target.column import read_target
+
+    cells, kind, categorical = plain(column, name)
+    empty = blank(cells)
+    blanks = int(empty.sum())
+    keep = ~empty
+    if blanks:
+        keep[int(empty.argmax())] = True
+    rows = np.flatnonzero(keep)
+    kept = cells.take(pa.array(rows)).cast(kind)
+    if categorical:
+        kept = kept.dictionary_encode()
+
+    def understand(these: pa.Array, place: Callable[[int], str]) -> Target:
+        return read_target(these, task=task, na=na, default_na=default_na, decimal=decimal, name=name, where=place)
+
+    try:
+        target = understand(kept, lambda i: where(int(rows[i])))
+    except DataError:
+        return understand(column, where)  # for its message, which counts rows
+    missing = empty
+    missing[rows] = target.missing
+    tokens = dict(target.missing_tokens)
+    if blanks:
+        tokens[""] = blanks
+    codes = np.broadcast_to(np.int64(-1), len(cells))
+    numbers = np.broadcast_to(np.float64("nan"), len(cells))
+    if target.kind == "classification":
+        codes = codes.copy()
+        codes[rows] = target.codes
+    else:
+        numbers = numbers.copy()
+        numbers[rows] = target.numbers
+    return replace(target, missing=missing, missing_tokens=tokens, codes=codes, numbers=numbers)

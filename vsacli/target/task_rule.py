@@ -1,0 +1,83 @@
+"""Classification or regression: the rule that ``--task auto`` follows.
+
+With *n* labels given, *k* of them different, the task is a **classification** when
+
+1. some label is no number (but see below), or the column's type says so (booleans, dates, categories), or
+2. all labels are the same, or
+3. they look like codes: leading zeros (``007``) or more than 15 digits, or
+4. they are whole numbers (``1``, ``1.0``) and
+   - few and repeated: k ≤ 10 and n ≥ 2k, or k ≤ 20 and n ≥ 3k; or
+   - numbered through from 0 or 1 (``1, 2, 3``), k ≤ 20; or -1 and 1; or
+5. they are other numbers, few and often repeated: k ≤ 10 and n ≥ 5k.
+
+Otherwise it is a **regression**. A few words (at most a fifth of the labels) among numbers that make a regression by
+themselves are neither: the caller reports them, since guessing would spoil either the words or the numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from vsacli.support.privacy import values_shown
+
+_MOST_CODE_DIGITS = 15  # longer whole numbers are beyond what a double holds: ids, not quantities
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the rule says: the task and, in plain words, why."""
+
+    kind: str  # "classification" | "regression" | "mixed"
+    reason: str
+
+
+def judge(values: ArrayLike, counts: ArrayLike, *, codes: bool = False) -> Verdict:
+    """Apply the rule to the distinct labels of a column.
+
+    Parameters
+    ----------
+    values
+        The number that each distinct label says; NaN where it says none.
+    counts
+        How many cells have it.
+    codes
+        The labels are spelled like codes (see :func:`spelled_like_codes`).
+    """
+    value, count = np.asarray(values, dtype=np.float64), np.asarray(counts, dtype=np.int64)
+    n, n_kinds = int(count.sum()), len(value)
+    wordy = np.isnan(value)
+    if n_kinds == 1:
+        return Verdict("classification", f"all {n} labels are the same" if n > 1 else "there is only one label")
+    if wordy.all():
+        return Verdict("classification", f"{n_kinds} distinct words")
+    if wordy.any():
+        words = int(count[wordy].sum())
+        rest = judge(value[~wordy], count[~wordy], codes=codes)
+        if rest.kind == "regression" and 5 * words <= n:
+            return Verdict("mixed", f"{words} of {n} labels are words, the others {rest.reason}")
+        return Verdict("classification", f"{n_kinds} distinct labels, some of them words")
+    if codes:
+        return Verdict("classification", f"{n_kinds} distinct codes")
+    number = np.unique(value)
+    k, repeats = len(number), n / len(number)
+    if not (np.isfinite(number).all() and (number == np.rint(number)).all()):
+        if k <= 10 and repeats >= 5:
+            return Verdict("classification", f"{n_kinds} distinct numbers, {n / n_kinds:.3g} labels each on average")
+        return Verdict("regression", f"{k} distinct numbers with decimals")
+    if (k <= 10 and repeats >= 2) or (k <= 20 and repeats >= 3):
+        return Verdict("classification", f"{n_kinds} distinct whole numbers, {n / n_kinds:.3g} labels each on average")
+    numbered = k <= 20 and number[0] in (0, 1) and number[-1] - number[0] == k - 1
+    if numbered or number.tolist() == [-1, 1]:
+        which = f"from {number[0]:.0f} to {number[-1]:.0f}" if values_shown() else f"without a gap, {k} of them"
+        return Verdict("classification", f"whole numbers {which}" if numbered else "the two numbers -1 and 1")
+    return Verdict("regression", f"{k} distinct whole numbers in {n} labels")
+
+
+def spelled_like_codes(wholes: Sequence[str]) -> bool:
+    """Whether whole numbers (their digits) are codes by their looks: ``007``, or too long for a quantity."""
+    padded = any(len(digits) > 1 and digits.startswith("0") for digits in wholes)
+    return padded or any(len(digits) > _MOST_CODE_DIGITS for digits in wholes)
