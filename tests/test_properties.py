@@ -108,9 +108,8 @@ def tables(draw: st.DrawFn, kinds: tuple[str, ...] = ("classification", "regress
 
 def label(of: Generated, data: bytes | None = None, **options) -> bytes:
     table = TextTable(data if data is not None else of.data, name="t.csv", delimiter=of.delimiter, encoding=of.encoding)
-    labels = label_table(table, LabelOptions("label", task=of.task, **options))  # type: ignore[arg-type]
     sink = io.BytesIO()
-    table.write(sink, labels.column, labels.rows, labels.values, labels.extra)
+    label_table(table, LabelOptions("label", task=of.task, **options)).write(sink)  # type: ignore[arg-type]
     return sink.getvalue()
 
 

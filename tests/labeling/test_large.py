@@ -14,13 +14,14 @@ import pytest
 
 from tests.conftest import SAMPLES
 from tests.tiny import Recorder
+from vsacli import prepare
 from vsacli.attributes import packed as packed_module
 from vsacli.attributes.packed import CompactAttributes
 from vsacli.errors import DataError, InputError
 from vsacli.inference.config import InferenceConfig
 from vsacli.inference.order import attribute_signatures, distinct_rows, reading_order, row_hashes, row_order
 from vsacli.inference.predict import predict
-from vsacli.labeling import run as labeling
+from vsacli.labeling.job import LabelReport
 from vsacli.labeling.run import LabelOptions, label_table
 from vsacli.tables.read import read_table
 from vsacli.tables.text import file_bytes
@@ -206,15 +207,15 @@ def test_a_table_that_is_taken_for_large_gets_the_same_bytes(
 ):
     options = LabelOptions(target, device="cpu", confidence=True)
 
-    def label(to: str) -> tuple[bytes, labeling.LabelReport]:
+    def label(to: str) -> tuple[bytes, LabelReport]:
         table = read_table(SAMPLES / file)
-        labels = label_table(table, options)
+        run = label_table(table, options)
         with open(tmp_path / to, "wb") as sink:
-            table.write(sink, labels.column, labels.rows, labels.values, labels.extra)
-        return (tmp_path / to).read_bytes(), labels.report
+            run.write(sink)
+        return (tmp_path / to).read_bytes(), run.report
 
     small = label("small")
-    monkeypatch.setattr(labeling, "COMPACT_ROWS", 0)
+    monkeypatch.setattr(prepare, "LARGE_ROWS", 0)
     monkeypatch.setattr(file_bytes, "LARGE", 0)
     large = label("large")
     assert large[0] == small[0]

@@ -22,6 +22,7 @@ from vsacli.evaluation.methods import (
 from vsacli.evaluation.results import write_records
 from vsacli.evaluation.table import TableQuestion, evaluate_table
 from vsacli.evaluation.verdict import verdict
+from vsacli.prepare import ReadOptions
 from vsacli.tables.read import read_table
 
 
@@ -47,16 +48,8 @@ def eval_table(
     """Evaluate methods on one table and print the report."""
     with progress_shown(quiet) as progress:
         file = read_table(source, delimiter=delimiter, encoding=encoding, header_line=header_line)
-        encoded = encode_file(
-            file,
-            target,
-            task=task.value,
-            na=na,
-            default_na=default_na,
-            exclude=exclude,
-            seed=seed,
-            progress=progress,
-        )
+        options = ReadOptions(target, task.value, tuple(na), default_na, tuple(exclude), seed)
+        encoded = encode_file(file, options, progress)
         kind = encoded.table.kind
         specs = choose_methods(methods, TABLE_METHODS[kind], kind, checkpoints, device)
         load_checkpoints(specs, kind)

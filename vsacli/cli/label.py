@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from functools import partial
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Annotated
 
@@ -154,13 +153,12 @@ def label(
             table = read_table(file, delimiter=delimiter, encoding=encoding, header_line=header_line)
             _check_format(table, output)
             source = _read_labeled(labeled, target, delimiter, encoding) if labeled is not None else None
-            observe = partial(look.observe, progress=progress) if look.wanted else None
-            labels = label_table(table, options, labeled=source, progress=progress, observe=observe)
-            account = labels.report
+            run = label_table(table, options, labeled=source, progress=progress, keep=look.wanted)
+            account = run.report
             if look.wanted:
-                more = look.files(facts_of(account))
+                more = look.files(run, facts_of(account), progress)
             with open_output(output, inputs=inputs) as sink:
-                table.write(sink, labels.column, labels.rows, labels.values, labels.extra)
+                run.write(sink)
     for path, data in more:
         with open_output(path) as sink:
             sink.write(data)

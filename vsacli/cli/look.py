@@ -14,7 +14,6 @@ from vsacli.errors import UsageError
 
 if TYPE_CHECKING:
     from vsacli.cli.console import Progress
-    from vsacli.insight.study import Study
     from vsacli.labeling.run import LabelingRun
 
 SUGGESTED = 10
@@ -51,12 +50,11 @@ SuggestTo = Annotated[
 
 @dataclass
 class Look:
-    """What was asked for beside the table, and the study that tells it."""
+    """What was asked for beside the table."""
 
     report: str | None
     suggest: int | None
     suggest_to: str | None
-    study: Study | None = None
 
     @property
     def wanted(self) -> bool:
@@ -90,25 +88,23 @@ class Look:
                     )
             taken.append(path)
 
-    def observe(self, run: LabelingRun, progress: Progress) -> None:
-        """Study a run; for `label_table` to call."""
+    def files(
+        self, run: LabelingRun, summary: Sequence[tuple[str, str]], progress: Progress
+    ) -> list[tuple[str, bytes]]:
+        """What to write of a run, and where."""
         from vsacli.insight.study import StudyConfig, study
 
         config = StudyConfig(suggested=self.suggest or SUGGESTED, columns=self.report is not None)
-        self.study = study(run, config, progress)
-
-    def files(self, summary: Sequence[tuple[str, str]]) -> list[tuple[str, bytes]]:
-        """What to write, and where."""
-        assert self.study is not None
+        found = study(run, config, progress)
         out = []
         if self.suggest_to is not None:
             from vsacli.insight.suggestions_csv import suggestions_csv
 
-            out.append((self.suggest_to, suggestions_csv(self.study)))
+            out.append((self.suggest_to, suggestions_csv(found)))
         if self.report is not None:
             from vsacli.insight.report import report_page
 
-            out.append((self.report, report_page(self.study, summary)))
+            out.append((self.report, report_page(found, summary)))
         return out
 
 

@@ -18,10 +18,11 @@ from sklearn.utils import check_array, check_consistent_length, check_random_sta
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from vsacli.attributes.encoder import AttributeEncoder, columns_of
+from vsacli.attributes.encoder import columns_of
 from vsacli.errors import DataError
 from vsacli.estimators.missing_y import split_classes, split_numbers
 from vsacli.inference.order import attribute_signatures, distinct_rows, row_order
+from vsacli.prepare import encode
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -74,13 +75,11 @@ class _VSAEstimator(BaseEstimator):
         if not isinstance(seed, (int, np.integer)):
             seed = check_random_state(seed).randint(2**31 - 1)
         self._seed = int(seed)
-        encoder = AttributeEncoder(self._seed)
-        x = encoder.fit_transform(self._columns(X))
+        attributes = encode(self._columns(X), seed=self._seed)
+        x, encoder = attributes.x, attributes.encoder
         needs_network = n_classes > 1 or (n_classes == 0 and labels.min() < labels.max())
         if needs_network:
-            if x.shape[1] == 0:
-                reasons = "; ".join(f"{name}: {reason}" for name, reason in encoder.left_out[:5])
-                raise DataError(f"X has no column to learn from ({reasons}); add columns that describe the rows")
+            attributes.check("X has no column to learn from")
             self._load()  # now, since it may not be there
         self._encoder = encoder
         self._labels = labels

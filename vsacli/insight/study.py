@@ -7,17 +7,16 @@ All of it is done on at most `StudyConfig.rows` rows, so a table of millions tak
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from vsacli.support.progress import Progress
+
 if TYPE_CHECKING:
     from vsacli.insight.column_importance import Leaning
     from vsacli.labeling.run import LabelingRun
-
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -82,11 +81,11 @@ def study(run: LabelingRun, config: StudyConfig, progress: Progress) -> Study:
     place = np.sort(rng.permutation(len(missing))[: max(config.rows - len(labeled), 1)])
     rows = np.concatenate([labeled, missing[place]])
     found = Study(run, rows, len(labeled), None, place)
-    if run.checkpoint is None or run.encoded is None:
+    if run.checkpoint is None or run.attributes is None:
         return found
     progress("embedding", 0, len(rows))
     given = np.arange(len(rows)) < len(labeled)
-    x, y, n_classes = run.encoded.x[rows], _targets(run)[labeled], _n_classes(run)
+    x, y, n_classes = run.attributes.x[rows], _targets(run)[labeled], _n_classes(run)
     found.embeddings = embed(run.checkpoint, x, given, y, n_classes, device=run.options.device, seed=run.options.seed)
     if len(place):
         uncertainty = run.uncertainty[place]

@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any
+
+from vsacli.prepare import Attributes, Columns, ReadOptions, excluded_columns
+from vsacli.support.progress import Progress, silent
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from vsacli.labeling.copies import Copies
     from vsacli.labeling.labeled_table import LabeledContext
     from vsacli.tables.table import Table
 
-ProgressCallback = Callable[[str, int, int], None]  # step, rows done, rows in all
-
-
-def silent(step: str, done: int, total: int) -> None:
-    """The progress that tells nobody."""
-
 
 @dataclass(frozen=True)
-class LabelOptions:
+class LabelOptions(ReadOptions):
     """What may be asked of one labeling run; the defaults are the command's."""
 
-    target: str
-    task: Literal["auto", "classification", "regression"] = "auto"
-    na: tuple[str, ...] = ()  # further cell contents that mean "no label"
-    default_na: bool = True  # the tokens that pandas reads as missing count, too
-    exclude: tuple[str, ...] = ()  # columns that must not become attributes
     checkpoint: str | None = None  # None: the bundled one
     device: str = "auto"
-    seed: int = 0
     confidence: bool = False  # add <target>_confidence, or <target>_std
     proba: bool = False  # add <target>_proba_<class>
     min_confidence: float | None = None  # leave less certain cells as they are
@@ -81,12 +74,32 @@ class Job:
     column: int | None
     options: LabelOptions
     report: LabelReport
-    progress: ProgressCallback = silent
+    progress: Progress = silent
 
     @property
     def n_above(self) -> int:
         """Rows of the other table, which come first."""
         return self.context.n_rows if self.context else 0
+
+    @property
+    def stacked(self) -> Table:
+        """The rows of both tables."""
+        return self.table if self.context is None else self.context.stacked_table()
+
+    def columns(self, useless: Mapping[int, str] | None = None) -> Columns:
+        """The columns that may become attributes, of the rows of both tables."""
+        among = None if self.context is None else self.context.matched()
+        return Columns(self.stacked, self.options, self.column, useless=useless, among=among, progress=self.progress)
+
+    def note(self, attributes: Attributes[Any]) -> None:
+        """Tell in the report which columns are used and which are not."""
+        self.report.used = attributes.used
+        self.report.left_out += attributes.left_out
+
+    @property
+    def copied_rows(self) -> np.ndarray | None:
+        """Which labeled rows of the other table are rows of this one, bool; None if there is no other."""
+        return None if self.copies is None else self.copies.any_row
 
     @cached_property
     def copies(self) -> Copies | None:
@@ -95,5 +108,4 @@ class Job:
 
         if self.context is None:
             return None
-        excluded = (j for j, name in enumerate(self.table.columns) if name in self.options.exclude)
-        return find_copies(self.context, {self.column, *excluded})
+        return find_copies(self.context, {self.column, *excluded_columns(self.table, self.options)})

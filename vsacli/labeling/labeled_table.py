@@ -56,6 +56,10 @@ class LabeledContext:
         """Column `column` of the table, below the cells of the same column in the source's labeled rows."""
         return stack(self._labeled_cells(self._match[column]), _plain(self.table.column(column)))
 
+    def stacked_table(self) -> StackedTable:
+        """The rows of both as one table."""
+        return StackedTable(self)
+
     def stacked_target(self, source_column: int, column: int | None) -> pa.Array:
         """The target of both; where the table has none, its cells are all missing."""
         labels = self._labeled_cells(source_column)
@@ -81,6 +85,26 @@ class LabeledContext:
     def _labeled_cells(self, source_column: int) -> pa.Array:
         cells = _plain(self.source.column(source_column)).filter(self._keep)
         return _with_decimal(cells, self.source.decimal, self.table.decimal)
+
+
+class StackedTable:
+    """The labeled rows of one table above the rows of another, as a `Table` of the columns that both have."""
+
+    def __init__(self, context: LabeledContext) -> None:
+        self._context, table = context, context.table
+        self.name, self.columns, self.notes = table.name, table.columns, table.notes
+        self.decimal, self.is_text = table.decimal, table.is_text
+        self.n_rows = context.n_rows + table.n_rows
+
+    def find(self, name: str) -> int:
+        return self._context.table.find(name)
+
+    def where(self, row: int) -> str:
+        above = self._context.n_rows
+        return self._context.table.where(row - above) if row >= above else f"labeled row {row + 1}"
+
+    def column(self, j: int) -> pa.Array:
+        return self._context.stacked(j)
 
 
 def stack(above: pa.Array, below: pa.Array) -> pa.Array:

@@ -9,53 +9,58 @@ The file itself is read by `vsacli.tables.read.read_table` before, and written b
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
+from vsacli import prepare
 from vsacli.errors import DataError, UsageError
 from vsacli.labeling.answers import Answers, Labels, certain, count_by_class, spell, with_given
-from vsacli.labeling.attributes import Encoded, encode_attributes, pack_attributes
-from vsacli.labeling.job import Job, LabelOptions, LabelReport, ProgressCallback, silent
+from vsacli.labeling.job import Job, LabelOptions, LabelReport
 from vsacli.support.privacy import quoted
+from vsacli.support.progress import Progress, silent
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from vsacli.attributes.packed import CompactAttributes
     from vsacli.checkpoints.folder import Checkpoint
     from vsacli.labeling.labeled_table import LabeledContext
-    from vsacli.tables.table import Table
+    from vsacli.prepare import Attributes
+    from vsacli.tables.table import Table, WritableTable
     from vsacli.target.column import Target
-
-COMPACT_ROWS = 200_000  # rows from which on attributes are held in less room, which takes some time
 
 
 @dataclass(frozen=True)
 class LabelingRun:
-    """What `label_table` knows when all answers are there; its observer gets it.
+    """What `label_table` found.
 
     Attributes
     ----------
     table, context, column
         The table, the labeled rows stacked above its own, and the place of its target column.
-    target, answers, report
-        The labels of the stacked rows (n,), the answers for those without one, in row order, and the account so far.
-    checkpoint, encoded
-        The network, and the stacked rows as attributes; None where no row was to be answered.
+    target, answers
+        The labels of the stacked rows (n,), and the answers for those without one, in row order.
+    labels, report
+        The answers as cells to be written, and an account of the run.
+    checkpoint, attributes
+        The network, and the stacked rows as it read them, if they were to be kept; None if no row was to be answered.
     """
 
-    table: Table
+    table: WritableTable
     context: LabeledContext | None
     column: int | None
     target: Target
     answers: Answers
+    labels: Labels
     report: LabelReport
     options: LabelOptions
     checkpoint: Checkpoint | None = None
-    encoded: Encoded | None = None
+    attributes: Attributes[np.ndarray] | None = None
+
+    def write(self, sink: BinaryIO) -> None:
+        """Write the table with the missing labels filled in."""
+        labels = self.labels
+        self.table.write(sink, labels.column, labels.rows, labels.values, labels.extra)
 
     @property
     def n_above(self) -> int:
@@ -65,7 +70,7 @@ class LabelingRun:
     @property
     def columns(self) -> list[tuple[int, int]]:
         """The columns in use: place in the table and number of attributes, in the order of those."""
-        return self.encoded.widths(self.table.columns) if self.encoded is not None else []
+        return self.attributes.widths(self.table.columns) if self.attributes is not None else []
 
     @property
     def certainty(self) -> np.ndarray:
@@ -91,13 +96,13 @@ class LabelingRun:
 
 
 def label_table(
-    table: Table,
+    table: WritableTable,
     options: LabelOptions,
     *,
     labeled: Table | None = None,
-    progress: ProgressCallback = silent,
-    observe: Callable[[LabelingRun], None] | None = None,
-) -> Labels:
+    progress: Progress = silent,
+    keep: bool = False,
+) -> LabelingRun:
     """Answer every missing label of `table`.
 
     Parameters
@@ -111,8 +116,8 @@ def label_table(
         has no target column, one is added after its last column.
     progress
         Called with (step, rows done, rows in all).
-    observe
-        Called with the run when all answers are there, for a report or suggestions; see `vsacli.insight.study`.
+    keep
+        Keep attributes and all probabilities, for `vsacli.insight.study`; else a large table takes less memory.
 
     Raises
     ------
@@ -125,8 +130,7 @@ def label_table(
     report = describe(table, options, context, target)
     job = Job(table, context, column, options, report, progress)
     classes = target.classes if target.kind == "classification" else []
-    answers = Answers()
-    checkpoint, encoded = None, None
+    checkpoint, attributes = None, None
     if not target.missing.any():
         report.notes.append("no label is missing: nothing to fill")
         answers = certain(0, len(classes))
@@ -134,8 +138,8 @@ def label_table(
         one = quoted(classes[0], "that one")
         report.notes.append(f"all given labels are of one class, so every missing label becomes {one}")
         answers = certain(report.missing, 1)
-        if observe is not None:  # which rows may well be of another class is worth a look
-            checkpoint, encoded = _for_a_look(job)
+        if keep:  # which rows may well be of another class is worth a look
+            checkpoint, attributes = _for_a_look(job)
     else:
         from vsacli.checkpoints.resolve import load_checkpoint
         from vsacli.inference.config import check_classes
@@ -143,62 +147,52 @@ def label_table(
         check_classes(len(classes))
         checkpoint = load_checkpoint(options.checkpoint, kind=target.kind)  # first: it may not be there
         x: np.ndarray | CompactAttributes
-        if observe is None and table.n_rows >= COMPACT_ROWS:
-            x = pack_attributes(job)
+        if keep or table.n_rows < prepare.LARGE_ROWS:
+            attributes = prepare.read_attributes(job.columns(), copies=job.copied_rows)
+            job.note(attributes)
+            x = attributes.x
         else:
-            encoded = encode_attributes(job)
-            x = encoded.x
-        best_only = observe is None and not options.proba
+            packed = prepare.pack_attributes(job.columns(), copies=job.copied_rows)
+            job.note(packed)
+            x = packed.x
+            del packed
+        best_only = not keep and not options.proba
         answers = with_given(job, target, _ask_network(checkpoint, x, target, job, best_only))
         del x
-        if observe is None:
-            encoded = None  # before the cells are spelled: it may be the largest thing in memory
+        if not keep:
+            attributes = None  # before the cells are spelled: it may be the largest thing in memory
     labels = spell(job, target, answers)
-    if observe is not None:
-        observe(LabelingRun(table, context, column, target, answers, report, options, checkpoint, encoded))
-    return labels
+    return LabelingRun(table, context, column, target, answers, labels, report, options, checkpoint, attributes)
 
 
-def _for_a_look(job: Job) -> tuple[Checkpoint | None, Encoded | None]:
+def _for_a_look(job: Job) -> tuple[Checkpoint | None, Attributes[np.ndarray] | None]:
     """The network and the attributes where no answer needs them; none where no column says anything."""
     from vsacli.checkpoints.resolve import load_checkpoint
 
     try:
-        encoded = encode_attributes(job)
+        attributes = prepare.read_attributes(job.columns(), copies=job.copied_rows)
     except DataError:
         return None, None
-    return load_checkpoint(job.options.checkpoint, kind="classification"), encoded
+    job.note(attributes)
+    return load_checkpoint(job.options.checkpoint, kind="classification"), attributes
 
 
 def find_target(
     table: Table, labeled: Table | None, options: LabelOptions
 ) -> tuple[LabeledContext | None, int | None, Target]:
     """The labels of the rows of `labeled`, if given, then of `table`; and the target's place in `table`."""
-    from vsacli.target.column import read_target
-    from vsacli.target.sparse import read_sparse_target
-
-    def read(cells: pa.Array, of: Table, above: int = 0) -> Target:
-        how = read_target if len(cells) < COMPACT_ROWS else read_sparse_target
-        return how(
-            cells,
-            task=options.task,
-            na=options.na,
-            default_na=options.default_na,
-            decimal=of.decimal,
-            name=options.target,
-            where=lambda row: of.where(row - above) if row >= above else f"labeled row {row + 1}",
-        )
-
     if labeled is None:
         column = table.find(options.target)
-        return None, column, read(table.column(column), table)
+        return None, column, prepare.read_labels(table.column(column), table, options)
 
     from vsacli.labeling.labeled_table import LabeledContext
 
     source_column = labeled.find(options.target)
-    context = LabeledContext(labeled, table, ~read(labeled.column(source_column), labeled).missing)
+    given = ~prepare.read_labels(labeled.column(source_column), labeled, options).missing
+    context = LabeledContext(labeled, table, given)
     column = table.find(options.target) if context.table_has(options.target) else None
-    return context, column, read(context.stacked_target(source_column, column), table, context.n_rows)
+    cells = context.stacked_target(source_column, column)
+    return context, column, prepare.read_labels(cells, context.stacked_table(), options)
 
 
 def describe(table: Table, options: LabelOptions, context: LabeledContext | None, target: Target) -> LabelReport:

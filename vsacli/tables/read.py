@@ -9,12 +9,12 @@ from vsacli.tables.source import read_source, too_large
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from vsacli.tables.table import Table
+    from vsacli.tables.table import WritableTable
 
 
 def read_table(
     source: str | Path, *, delimiter: str | None = None, encoding: str | None = None, header_line: int | None = None
-) -> Table:
+) -> WritableTable:
     """Read a table; its content says whether it is Parquet or delimited text.
 
     Parameters

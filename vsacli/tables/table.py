@@ -36,7 +36,7 @@ class ExtraColumn:
 
 
 class Table(Protocol):
-    """What the rest of the package knows of a table, whatever kind of file it came from.
+    """What is read of a table, whatever kind of file it came from.
 
     Attributes
     ----------
@@ -51,13 +51,15 @@ class Table(Protocol):
     decimal : "." or ","
         Decimal mark of a text table.
     is_text : bool
-        Cells are text (then so are the values that `write` takes); else they have the types of a Parquet file.
+        Cells are text; else they have the types of a Parquet file.
     """
 
     name: str
-    columns: list[str]
     n_rows: int
     notes: list[str]
+
+    @property
+    def columns(self) -> Sequence[str]: ...
 
     @property
     def decimal(self) -> str: ...
@@ -77,6 +79,10 @@ class Table(Protocol):
         """Return all cells of column `j`: text (never null), or a Parquet column's own type with its nulls."""
         ...
 
+
+class WritableTable(Table, Protocol):
+    """A table that came from a file, and can be written as that file with cells filled."""
+
     def write(
         self,
         sink: BinaryIO,
@@ -85,7 +91,10 @@ class Table(Protocol):
         values: pa.Array,
         extra: Sequence[ExtraColumn] = (),
     ) -> None:
-        """Write the same file with `values` at `rows` (ascending) of column `target`, and `extra` columns added."""
+        """Write the same file with `values` at `rows` (ascending) of column `target`, and `extra` columns added.
+
+        A null value leaves its cell as it is; values of a text table are text.
+        """
         ...
 
 

@@ -18,10 +18,11 @@ from pathlib import Path
 import numpy as np
 
 from vsacli.errors import InputError, OutputError, VsaError
+from vsacli.prepare import ReadOptions, prepare
 from vsacli.tables.read import read_table
-from vsacli.target.column import Task, read_target
+from vsacli.target.column import Task
 from vsacli.tasks.cache import without_cache
-from vsacli.tasks.encode import encode_table
+from vsacli.tasks.encode import training_task
 from vsacli.tasks.store import EncodedTable, TableStore
 
 SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
@@ -147,14 +148,10 @@ def _files(folder: Path, seed: int) -> list[_Entry]:
 
 
 def _encode(entry: _Entry, target: str) -> EncodedTable:
-    table = read_table(entry.path)
-    at = table.find(target)
-    labels = read_target(table.column(at), task=entry.task, decimal=table.decimal, name=target)
-    return encode_table(
+    prepared = prepare(read_table(entry.path), ReadOptions(target, entry.task))
+    return training_task(
+        prepared,
         entry.name,
-        [(name, table.column(j)) for j, name in enumerate(table.columns) if j != at],
-        labels,
-        decimal=table.decimal,
         family=entry.family,
         split=entry.split,
         weight=0.5 if entry.rule == "auto" else 1.0,

@@ -20,10 +20,11 @@ from vsacli._version import __version__
 from vsacli.attributes.encoder import columns_of
 from vsacli.errors import DataError, InputError, OutputError
 from vsacli.kinds import TaskKind
-from vsacli.target.column import read_target
+from vsacli.prepare import ReadOptions, prepare
+from vsacli.tables.held import HeldTable
 from vsacli.tasks import openml_client as client
 from vsacli.tasks.cache import without_cache
-from vsacli.tasks.encode import encode_table
+from vsacli.tasks.encode import training_task
 from vsacli.tasks.openml_client import TaskDescription, Unreachable, Unusable
 from vsacli.tasks.openml_selection import OpenMLSelection, check_rule, choose_tasks, server_folder, write_whole
 from vsacli.tasks.store import EncodedTable, TableStore
@@ -224,12 +225,14 @@ def _encoded(description: TaskDescription, frame: pd.DataFrame, target: pd.Serie
     if len(frame) > MAX_ROWS:
         rows = np.sort(np.random.default_rng(description.task_id).choice(len(frame), MAX_ROWS, replace=False))
         frame, target = frame.iloc[rows], target.iloc[rows]
-    (_, labels), *_ = columns_of(target.to_frame())
-    return encode_table(
+    columns = [*columns_of(frame), *columns_of(target.to_frame())]
+    names, cells = [name for name, _ in columns], dict(enumerate(column for _, column in columns))
+    # A class may be called "None" or "NA": only nulls are missing here.
+    options = ReadOptions(description.target, description.kind, default_na=False)
+    table = HeldTable(description.name, names, len(frame), cells)
+    return training_task(
+        prepare(table, options, target=len(names) - 1),
         description.name,
-        columns_of(frame),
-        # A class may be called "None" or "NA": only nulls are missing here.
-        read_target(labels, task=description.kind, default_na=False, name=description.target),
         tags=(f"task {description.task_id}", f"data {description.data_id}", f"columns {frame.shape[1]}"),
     )
 

@@ -18,6 +18,7 @@ from vsacli.insight.report.page import page
 from vsacli.insight.report.svg import edge_names
 from vsacli.insight.study import Study, StudyConfig, study
 from vsacli.labeling.run import LabelOptions, label_table
+from vsacli.support.progress import silent
 from vsacli.tables.read import read_table
 
 HOSTILE = [
@@ -150,15 +151,8 @@ def test_names_of_edges(edges: list[float], names: list[str]):
 
 def look(path: Path, **changes: object) -> Study:
     """The study of a labeled file."""
-    found: list[Study] = []
-    config = StudyConfig(columns=True)
     options = LabelOptions(**{"target": "label", "device": "cpu", **changes})  # type: ignore[arg-type]
-    label_table(
-        read_table(path),
-        options,
-        observe=lambda run: found.append(study(run, config, lambda step, done, total: None)),
-    )
-    return found[0]
+    return study(label_table(read_table(path), options, keep=True), StudyConfig(columns=True), silent)
 
 
 def numbers_csv(values: list[str]) -> bytes:

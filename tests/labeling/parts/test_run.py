@@ -53,13 +53,13 @@ def test_a_single_part_gets_the_bytes_of_the_file_alone(make_parts: MakeParts, l
     folder = make_parts(1, 400)
     report = label_parts(folder, confidence=True)
     table = read_table(folder / "part-0.parquet")
-    labels = label_table(table, options(confidence=True))
+    run = label_table(table, options(confidence=True))
     with open(tmp_path / "alone.parquet", "wb") as sink:
-        table.write(sink, labels.column, labels.rows, labels.values, labels.extra)
+        run.write(sink)
     assert (tmp_path / "out" / "part-0.parquet").read_bytes() == (tmp_path / "alone.parquet").read_bytes()
-    assert report.filled == labels.report.filled
-    assert report.used == labels.report.used
-    assert report.mean_confidence == pytest.approx(labels.report.mean_confidence)
+    assert report.filled == run.report.filled
+    assert report.used == run.report.used
+    assert report.mean_confidence == pytest.approx(run.report.mean_confidence)
 
 
 def backwards(plan: Plan, parts: Sequence[Part], output: str, progress: PartProgress) -> Iterator[PartReport]:

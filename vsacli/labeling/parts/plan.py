@@ -15,25 +15,25 @@ by with fewer of both. The sample decides what columns become; categories that i
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from vsacli.errors import UsageError
-from vsacli.labeling.attributes import encode_attributes
-from vsacli.labeling.job import Job, LabelOptions, LabelReport, ProgressCallback
+from vsacli.labeling.job import Job, LabelOptions, LabelReport
 from vsacli.labeling.parts.folder import Part
 from vsacli.labeling.parts.survey import Survey, first_rows, survey_target
 from vsacli.labeling.run import describe, find_target
-from vsacli.tables.table import find_column
+from vsacli.prepare import read_attributes
+from vsacli.support.progress import Progress
+from vsacli.tables.held import HeldTable
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from vsacli.attributes.encoder import AttributeEncoder
     from vsacli.checkpoints.folder import Checkpoint
-    from vsacli.labeling.labeled_table import LabeledContext
     from vsacli.tables.table import Table
     from vsacli.target.column import Target
 
@@ -105,32 +105,6 @@ class Plan:
     parts: list[str]
 
 
-@dataclass
-class HeldTable:
-    """Some rows of the folder in memory, as the `Table` that `vsacli.labeling.run` reads."""
-
-    name: str
-    columns: list[str]
-    n_rows: int
-    survey: Survey | None
-    cells: dict[int, pa.Array] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    decimal: str = "."
-    is_text: bool = False
-
-    def find(self, name: str) -> int:
-        return find_column(self.columns, name, self.name)
-
-    def where(self, row: int) -> str:
-        return self.survey.where(row) if self.survey else f"row {row + 1}"
-
-    def column(self, j: int) -> pa.Array:
-        return self.cells[j]
-
-    def write(self, *_: object, **__: object) -> None:
-        raise NotImplementedError("rows in memory are not written")
-
-
 def make_plan(
     folder: str,
     columns: list[str],
@@ -138,7 +112,7 @@ def make_plan(
     options: LabelOptions,
     *,
     labeled: Table | None,
-    progress: ProgressCallback,
+    progress: Progress,
 ) -> Plan:
     """Read what all parts have in common.
 
@@ -158,7 +132,7 @@ def make_plan(
     """
     import pyarrow as pa
 
-    held = HeldTable(folder, columns, 0, None)
+    held = HeldTable(folder, columns, 0)
     survey = None
     if labeled is None or options.target in columns:
         column = held.find(options.target)
@@ -168,7 +142,7 @@ def make_plan(
                 f"name another --target"
             )
         survey = survey_target(parts, column, options.target)
-        held = HeldTable(folder, columns, len(survey.cells), survey, {column: survey.cells})
+        held = HeldTable(folder, columns, len(survey.cells), {column: survey.cells}, survey.where)
     context, column, target = find_target(held, labeled, options)
     n_context = context.n_rows if context else 0
     report = describe(held, options, context, target)
@@ -185,7 +159,7 @@ def make_plan(
     elif target.kind == "classification" and len(target.classes) == 1:
         report.notes.append("all given labels are of one class, so every missing label becomes it")
     else:
-        network = _prepare(held, parts, context, column, target, survey, options, report, progress)
+        network = _prepare(Job(held, context, column, options, report, progress), target, parts, survey)
     if network is not None:
         report.checkpoint = network.checkpoint.name
     categorical = survey is not None and pa.types.is_dictionary(survey.cells.type)
@@ -209,42 +183,36 @@ def _without_rows(target: Target) -> Target:
     return replace(target, missing=none.astype(bool), codes=none, numbers=none.astype(np.float64))
 
 
-def _prepare(
-    held: HeldTable,
-    parts: Sequence[Part],
-    context: LabeledContext | None,
-    column: int | None,
-    target: Target,
-    survey: Survey | None,
-    options: LabelOptions,
-    report: LabelReport,
-    progress: ProgressCallback,
-) -> Network:
+def _prepare(job: Job, target: Target, parts: Sequence[Part], survey: Survey | None) -> Network:
     from vsacli.checkpoints.resolve import load_checkpoint
     from vsacli.inference.config import check_classes
     from vsacli.inference.order import attribute_signatures, row_order
 
+    context, options, report = job.context, job.options, job.report
+    names = job.table.columns
     check_classes(len(target.classes))
     checkpoint = load_checkpoint(options.checkpoint, kind=target.kind)  # first: it may not be there
     n_context = context.n_rows if context else 0
     values = target.codes if target.kind == "classification" else target.numbers
     given = np.flatnonzero(~target.missing)  # the context's rows come first
-    chosen = given[_choose(values[given], target, len(held.columns), options.seed)]
+    chosen = given[_choose(values[given], target, len(names), options.seed)]
     if len(chosen) < len(given):
         report.notes.append(f"of {len(given):,} labeled rows a sample of {len(chosen):,} is read with every part")
     inside = chosen[chosen >= n_context] - n_context
     labeled_rows = survey.places[inside] if survey else np.empty(0, np.int64)
     all_labeled = survey.places[given[given >= n_context] - n_context] if survey else labeled_rows
-    rows = _sample(report.rows, labeled_rows, len(held.columns), options.seed)
+    rows = _sample(report.rows, labeled_rows, len(names), options.seed)
     if len(rows) < report.rows:
         report.notes.append(f"what columns hold was decided from a sample of {len(rows):,} rows and all labels")
 
-    held, counters = _read_rows(held, parts, rows, {column}, progress)
+    held, counters = _read_rows(job, parts, rows)
     if context is not None:
         context.table = held
     useless = dict.fromkeys(counters, "an id: integers without a gap") if len(rows) < report.rows else {}
-    encoded = encode_attributes(Job(held, context, column, options, report, progress), useless=useless)
-    x = encoded.x
+    job = replace(job, table=held)
+    attributes = read_attributes(job.columns(useless), copies=job.copied_rows)
+    job.note(attributes)
+    x = attributes.x
     above, below = x[:n_context], x[n_context:]
     outside = chosen[chosen < n_context]
     unlabeled = ~np.isin(rows, all_labeled)
@@ -254,8 +222,8 @@ def _prepare(
     starts = first_rows(parts)
     return Network(
         checkpoint=checkpoint,
-        encoder=encoded.encoder,
-        columns=encoded.columns,
+        encoder=attributes.encoder,
+        columns=attributes.columns,
         labeled=np.concatenate([above[outside], below[np.searchsorted(rows, labeled_rows)]]),
         y=np.concatenate([values[outside], values[inside + n_context]]),
         companions=below[candidates],
@@ -286,10 +254,8 @@ def _sample(n_rows: int, labeled: np.ndarray, columns: int, seed: int) -> np.nda
     return np.union1d(drawn, labeled)
 
 
-def _read_rows(
-    held: HeldTable, parts: Sequence[Part], rows: np.ndarray, skip: set[int | None], progress: ProgressCallback
-) -> tuple[HeldTable, list[int]]:
-    """The table of some rows, all columns but those in `skip`; and the columns that count the rows of the folder.
+def _read_rows(job: Job, parts: Sequence[Part], rows: np.ndarray) -> tuple[HeldTable, list[int]]:
+    """The table of some rows, without the target; and the columns that count the rows of the folder.
 
     A sample of a counter has gaps, so the encoder would not know it as one.
     """
@@ -297,19 +263,19 @@ def _read_rows(
 
     from vsacli.labeling.labeled_table import together
 
-    pieces: dict[int, list[pa.Array]] = {j: [] for j in range(len(held.columns)) if j not in skip}
+    pieces: dict[int, list[pa.Array]] = {j: [] for j in range(len(job.table.columns)) if j != job.column}
     counted = {j: _Range() for j in pieces}
     starts = first_rows(parts)
     for p, part in enumerate(parts):
-        progress("reading columns", int(starts[p]), int(starts[-1]))
+        job.progress("reading columns", int(starts[p]), int(starts[-1]))
         inside = rows[np.searchsorted(rows, starts[p]) : np.searchsorted(rows, starts[p + 1])] - starts[p]
         if len(inside):
-            for j, column in columns_of_part(part, held.columns, pieces):
+            for j, column in columns_of_part(part, job.table.columns, pieces):
                 counted[j].add(column)
                 pieces[j].append(column.take(pa.array(inside)))
     counters = [j for j, numbers in counted.items() if numbers.has_no_gap(int(starts[-1]))]
     cells = {j: together(piece) for j, piece in pieces.items()}
-    return HeldTable(held.name, held.columns, len(rows), None, cells), counters
+    return HeldTable(job.table.name, job.table.columns, len(rows), cells), counters
 
 
 @dataclass

@@ -8,12 +8,13 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from vsacli.errors import OutputError, VsaError
+from vsacli.labeling.job import LabelOptions, LabelReport
 from vsacli.labeling.parts.engines import Engine, here
 from vsacli.labeling.parts.folder import Part, check_folders, check_parts, find_parts
 from vsacli.labeling.parts.plan import Plan, make_plan
 from vsacli.labeling.parts.record import Record, fingerprint_of, sole_run
 from vsacli.labeling.parts.work import PartReport
-from vsacli.labeling.run import LabelOptions, LabelReport, ProgressCallback
+from vsacli.support.progress import Progress, silent
 
 if TYPE_CHECKING:
     from vsacli.tables.table import Table
@@ -27,7 +28,7 @@ def label_folder(
     labeled: Table | None = None,
     labeled_path: str | None = None,
     engine: Engine = here,
-    progress: ProgressCallback = lambda step, done, total: None,
+    progress: Progress = silent,
 ) -> LabelReport:
     """Label the parts of a folder into another folder, each under its own name.
 
@@ -82,7 +83,7 @@ def label_folder(
 
 
 def _label_parts(
-    plan: Plan, parts: Sequence[Part], output: str, record: Record, engine: Engine, progress: ProgressCallback
+    plan: Plan, parts: Sequence[Part], output: str, record: Record, engine: Engine, progress: Progress
 ) -> dict[str, PartReport]:
     """Label the parts that are not finished; the reports of all of them."""
     report = plan.report

@@ -1,0 +1,65 @@
+"""One way from a table to its attributes and labels, for labeling, evaluation, training and estimators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from vsacli.errors import DataError, UsageError
+from vsacli.estimators import VSAClassifier
+from vsacli.evaluation.file import encode_file
+from vsacli.labeling import LabelOptions, label_table
+from vsacli.prepare import ReadOptions, prepare
+from vsacli.tables.read import read_table
+from vsacli.tasks.folder import read_folder_tables
+
+Write = Callable[[str, bytes], Path]
+
+
+def csv(header: str = "size,colour,when,kind") -> bytes:
+    rng = np.random.default_rng(0)
+    rows = [
+        f"{rng.normal():.3f},{'red' if i % 3 else 'blue'},2024-0{1 + i % 9}-11,{'ab'[i % 2] if i % 4 else ''}"
+        for i in range(60)
+    ]
+    return "\n".join([header, *rows]).encode()
+
+
+def test_every_command_reads_the_same_attributes(write: Write, tmp_path: Path):
+    path = write("t.csv", csv())
+    x = prepare(read_table(path), ReadOptions("kind")).attributes.x
+    run = label_table(read_table(path), LabelOptions("kind", device="cpu"), keep=True)
+    assert run.attributes is not None
+    np.testing.assert_array_equal(run.attributes.x, x)
+    np.testing.assert_array_equal(encode_file(read_table(path), ReadOptions("kind")).table.x, x)
+    (table,) = read_folder_tables(tmp_path, target="kind").tables
+    np.testing.assert_array_equal(table.x, x)
+    frame = pd.read_csv(path)
+    fitted = VSAClassifier(device="cpu").fit(frame.drop(columns="kind"), frame["kind"])
+    np.testing.assert_array_equal(fitted._labeled, x[frame["kind"].notna()])
+
+
+@pytest.mark.parametrize("command", [("label", "-q"), ("eval", "-q", "--methods", "prior")], ids=["label", "eval"])
+def test_excluding_means_the_same_to_every_command(command: tuple[str, ...], vsa, write: Write):
+    path = write("t.csv", csv("size,colour,colour,kind"))
+    run = lambda *options: vsa(command[0], path, "-t", "kind", *command[1:], *options)  # noqa: E731
+    assert run("--exclude", "kind").error == (
+        "vsa: error: --exclude kind: the target is never an attribute; leave the option out"
+    )
+    assert "has no column 'color'; did you mean 'colour'?" in run("--exclude", "color").error
+    assert run("--exclude", "colour").code == 0
+
+
+def test_all_columns_of_an_excluded_name_are_left_out(write: Write):
+    table = read_table(write("t.csv", csv("size,colour,colour,kind")))
+    found = prepare(table, ReadOptions("kind", exclude=("colour",)))
+    assert found.attributes.used == {"size": 1}
+    assert found.attributes.left_out == [("colour", "--exclude")] * 2
+    with pytest.raises(DataError, match=r"no column to learn from beside the target \(size: --exclude; colour: "):
+        prepare(table, ReadOptions("kind", exclude=("size", "colour")))
+    with pytest.raises(UsageError, match="the target is never an attribute"):
+        prepare(table, ReadOptions("kind", exclude=("kind",)))

@@ -1,0 +1,275 @@
+"""A table as the network takes it: attributes from its columns, classes or numbers from its label column.
+
+Everything that fills in, evaluates or learns from a table reads it here, so that an option means the same everywhere.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar
+
+import numpy as np
+
+from vsacli.errors import DataError, UsageError
+from vsacli.support.progress import Progress, silent
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from vsacli.attributes.encoder import AttributeEncoder
+    from vsacli.attributes.packed import CompactAttributes
+    from vsacli.tables.table import Table
+    from vsacli.target.column import Target
+
+LARGE_ROWS = 200_000
+"""Rows from which on a table is held in less room, which takes some time."""
+
+X = TypeVar("X", bound="np.ndarray | CompactAttributes")
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How a table is understood; the defaults are the commands'."""
+
+    target: str
+    task: Literal["auto", "classification", "regression"] = "auto"
+    na: tuple[str, ...] = ()  # further cell contents that mean "no label"
+    default_na: bool = True  # so do the tokens that pandas reads as missing
+    exclude: tuple[str, ...] = ()  # columns that must not become attributes
+    seed: int = 0
+
+
+@dataclass
+class Attributes(Generic[X]):
+    """Columns as attributes.
+
+    Attributes
+    ----------
+    x : ndarray of float32, or CompactAttributes, shape (n, M)
+        NaN where not observed.
+    encoder : AttributeEncoder
+        What they were made with, for other rows.
+    columns : list of (int, pa.DataType)
+        What was encoded: places in the table, and the types that the cells had.
+    left_out : list of (str, str)
+        Columns that gave no attribute, with the reason.
+    """
+
+    x: X
+    encoder: AttributeEncoder
+    columns: list[tuple[int, pa.DataType]] = field(default_factory=list)
+    left_out: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def used(self) -> dict[str, int]:
+        """Columns in use, each with its number of attributes."""
+        return dict(self.encoder.used)
+
+    @property
+    def source(self) -> np.ndarray:
+        """Which column in use each attribute comes from, int32 (M,): those of one column share a number."""
+        widths = self.encoder.widths
+        return np.repeat(np.arange(len(widths)), widths).astype(np.int32)
+
+    def widths(self, names: Sequence[str]) -> list[tuple[int, int]]:
+        """The columns in use, in the order of their attributes: place in the table, whose header is `names`; width."""
+        by_key, seen = self.encoder.widths_by_key, Counter[str]()
+        found = []
+        for j, _ in self.columns:
+            seen[names[j]] += 1
+            key = names[j], seen[names[j]]
+            if key in by_key:
+                found.append((j, by_key[key]))
+        return found
+
+    def check(self, what: str) -> None:
+        """Refuse a table without attributes; `what` says which.
+
+        Raises
+        ------
+        DataError
+        """
+        if not self.encoder.attribute_names:
+            reasons = "; ".join(f"{name}: {reason}" for name, reason in self.left_out[:5])
+            raise DataError(f"{what}{f' ({reasons})' if reasons else ''}; add columns that describe the rows")
+
+
+@dataclass
+class Prepared:
+    """A table that was read: attributes x (n, M), and the labels of its n rows."""
+
+    attributes: Attributes[np.ndarray]
+    target: Target
+
+
+def prepare(table: Table, options: ReadOptions, *, target: int | None = None, progress: Progress = silent) -> Prepared:
+    """Read the label column of a table, and its other columns as attributes.
+
+    Parameters
+    ----------
+    table : Table
+    options : ReadOptions
+    target : int, optional
+        The place of the label column, where its name is not asked.
+    progress : callable
+
+    Raises
+    ------
+    UsageError
+        A column that is not there, or a name that several have; the label column among those to exclude.
+    DataError
+        No label, a label that cannot be one, or no column to learn from.
+    """
+    at = table.find(options.target) if target is None else target
+    labels = read_labels(table.column(at), table, options)
+    return Prepared(read_attributes(Columns(table, options, at, progress=progress)), labels)
+
+
+def read_labels(cells: pa.Array, table: Table, options: ReadOptions) -> Target:
+    """Understand the cells of the label column of `table`.
+
+    Raises
+    ------
+    DataError
+        As :func:`vsacli.target.column.read_target`.
+    """
+    from vsacli.target.column import read_target
+    from vsacli.target.sparse import read_sparse_target
+
+    read = read_target if len(cells) < LARGE_ROWS else read_sparse_target
+    return read(
+        cells,
+        task=options.task,
+        na=options.na,
+        default_na=options.default_na,
+        decimal=table.decimal,
+        name=options.target,
+        where=table.where,
+    )
+
+
+def excluded_columns(table: Table, options: ReadOptions) -> set[int]:
+    """The places of the columns that `options` exclude: of a name that several have, all of them.
+
+    Raises
+    ------
+    UsageError
+        A name is not there; the message suggests one that is.
+    """
+    places: set[int] = set()
+    for name in options.exclude:
+        places.update([j for j, other in enumerate(table.columns) if other == name] or [table.find(name)])
+    return places
+
+
+class Columns:
+    """The columns of a table that may become attributes, read one after the other.
+
+    Parameters
+    ----------
+    table : Table
+    options : ReadOptions
+    target : int, optional
+        The place of the label column, if the table has one.
+    useless : mapping of int to str
+        Columns known to say nothing, with the reason.
+    among : sequence of int, optional
+        The columns to read; all, if not given.
+    progress : callable
+
+    Attributes
+    ----------
+    left_out : list of (str, str)
+        Columns that are not read although they might be, with the reason.
+    read : list of (int, pa.DataType)
+        What was read so far.
+
+    Raises
+    ------
+    UsageError
+        A column to exclude is not there, or is the label column.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        options: ReadOptions,
+        target: int | None,
+        *,
+        useless: Mapping[int, str] | None = None,
+        among: Sequence[int] | None = None,
+        progress: Progress = silent,
+    ) -> None:
+        excluded = excluded_columns(table, options)
+        if target in excluded:
+            raise UsageError(f"--exclude {options.target}: the target is never an attribute; leave the option out")
+        useless = {j: reason for j, reason in (useless or {}).items() if j not in excluded}
+        self.table, self.options, self._progress = table, options, progress
+        self.left_out = [(table.columns[j], "--exclude") for j in sorted(excluded)]
+        self.left_out += [(table.columns[j], reason) for j, reason in useless.items()]
+        self.read: list[tuple[int, pa.DataType]] = []
+        skipped = excluded | useless.keys() | {target}
+        self._places = [j for j in (range(len(table.columns)) if among is None else among) if j not in skipped]
+
+    def __iter__(self) -> Iterator[tuple[str, pa.Array]]:
+        names = self.table.columns
+        for j in self._places:
+            self._progress("reading columns", j, len(names))
+            cells = self.table.column(j)
+            self.read.append((j, cells.type))
+            yield names[j], cells
+            del cells  # before the next one is read
+
+
+def read_attributes(columns: Columns, *, copies: np.ndarray | None = None) -> Attributes[np.ndarray]:
+    """The columns of a table as attributes.
+
+    Parameters
+    ----------
+    columns : Columns
+    copies : ndarray of bool, optional
+        As of `AttributeEncoder.fit_transform`.
+
+    Raises
+    ------
+    DataError
+        No column becomes an attribute.
+    """
+    found = encode(columns, seed=columns.options.seed, decimal=columns.table.decimal, copies=copies)
+    return _of_columns(found, columns)
+
+
+def pack_attributes(columns: Columns, *, copies: np.ndarray | None = None) -> Attributes[CompactAttributes]:
+    """`read_attributes` of a large table, in less room."""
+    import pyarrow as pa
+
+    from vsacli.attributes.encoder import AttributeEncoder
+    from vsacli.attributes.packed import CompactAttributes
+    from vsacli.support.malloc_trim import give_back_free_memory
+
+    encoder = AttributeEncoder(seed=columns.options.seed)
+    x = encoder.fit_into(CompactAttributes, columns, decimal=columns.table.decimal, copies=copies)
+    x = CompactAttributes(columns.table.n_rows) if x is None else x
+    found = _of_columns(Attributes(x, encoder, left_out=list(encoder.left_out)), columns)
+    pa.default_memory_pool().release_unused()
+    give_back_free_memory()  # a tenth of what the process holds by now, which the network can have
+    return found
+
+
+def encode(
+    columns: Iterable[tuple[str, pa.Array]], *, seed: int = 0, decimal: str = ".", copies: np.ndarray | None = None
+) -> Attributes[np.ndarray]:
+    """Named columns as attributes, which may be none: see `Attributes.check`."""
+    from vsacli.attributes.encoder import AttributeEncoder
+
+    encoder = AttributeEncoder(seed=seed)
+    x = encoder.fit_transform(columns, decimal=decimal, copies=copies)
+    return Attributes(x, encoder, left_out=list(encoder.left_out))
+
+
+def _of_columns(found: Attributes[X], columns: Columns) -> Attributes[X]:
+    found.columns, found.left_out = columns.read, columns.left_out + found.left_out
+    found.check(f"{columns.table.name}: no column to learn from beside the target")
+    return found
