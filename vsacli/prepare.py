@@ -38,6 +38,7 @@ class ReadOptions:
     na: tuple[str, ...] = ()  # further cell contents that mean "no label"
     default_na: bool = True  # so do the tokens that pandas reads as missing
     exclude: tuple[str, ...] = ()  # columns that must not become attributes
+    include: tuple[str, ...] = ()  # columns that become attributes even if they look like ids
     seed: int = 0
 
 
@@ -158,8 +159,12 @@ def excluded_columns(table: Table, options: ReadOptions) -> set[int]:
     UsageError
         A name is not there; the message suggests one that is.
     """
+    return _places(table, options.exclude)
+
+
+def _places(table: Table, names: Iterable[str]) -> set[int]:
     places: set[int] = set()
-    for name in options.exclude:
+    for name in names:
         places.update([j for j, other in enumerate(table.columns) if other == name] or [table.find(name)])
     return places
 
@@ -183,13 +188,15 @@ class Columns:
     ----------
     left_out : list of (str, str)
         Columns that are not read although they might be, with the reason.
+    included : list of str
+        Names of columns that are used even if they look like ids.
     read : list of (int, pa.DataType)
         What was read so far.
 
     Raises
     ------
     UsageError
-        A column to exclude is not there, or is the label column.
+        A column to exclude or include is not there, or is the label column.
     """
 
     def __init__(
@@ -205,8 +212,14 @@ class Columns:
         excluded = excluded_columns(table, options)
         if target in excluded:
             raise UsageError(f"--exclude {options.target}: the target is never an attribute; leave the option out")
-        useless = {j: reason for j, reason in (useless or {}).items() if j not in excluded}
+        included = _places(table, options.include)
+        if target in included:
+            raise UsageError(f"--include {options.target}: the target is never an attribute; leave the option out")
+        if both := sorted(included & excluded):
+            raise UsageError(f"{table.columns[both[0]]!r} is both in --include and in --exclude; leave out one of them")
+        useless = {j: reason for j, reason in (useless or {}).items() if j not in excluded | included}
         self.table, self.options, self._progress = table, options, progress
+        self.included = [table.columns[j] for j in included]
         self.left_out = [(table.columns[j], "--exclude") for j in sorted(excluded)]
         self.left_out += [(table.columns[j], reason) for j, reason in useless.items()]
         self.read: list[tuple[int, pa.DataType]] = []
@@ -237,8 +250,11 @@ def read_attributes(columns: Columns, *, copies: np.ndarray | None = None) -> At
     DataError
         No column becomes an attribute.
     """
-    found = encode(columns, seed=columns.options.seed, decimal=columns.table.decimal, copies=copies)
-    return _of_columns(found, columns)
+    from vsacli.attributes.encoder import AttributeEncoder
+
+    encoder = AttributeEncoder(seed=columns.options.seed, include=columns.included)
+    x = encoder.fit_transform(columns, decimal=columns.table.decimal, copies=copies)
+    return _of_columns(Attributes(x, encoder, left_out=list(encoder.left_out)), columns)
 
 
 def pack_attributes(columns: Columns, *, copies: np.ndarray | None = None) -> Attributes[CompactAttributes]:
@@ -249,7 +265,7 @@ def pack_attributes(columns: Columns, *, copies: np.ndarray | None = None) -> At
     from vsacli.attributes.packed import CompactAttributes
     from vsacli.support.malloc_trim import give_back_free_memory
 
-    encoder = AttributeEncoder(seed=columns.options.seed)
+    encoder = AttributeEncoder(seed=columns.options.seed, include=columns.included)
     x = encoder.fit_into(CompactAttributes, columns, decimal=columns.table.decimal, copies=copies)
     x = CompactAttributes(columns.table.n_rows) if x is None else x
     found = _of_columns(Attributes(x, encoder, left_out=list(encoder.left_out)), columns)
@@ -258,14 +274,12 @@ def pack_attributes(columns: Columns, *, copies: np.ndarray | None = None) -> At
     return found
 
 
-def encode(
-    columns: Iterable[tuple[str, pa.Array]], *, seed: int = 0, decimal: str = ".", copies: np.ndarray | None = None
-) -> Attributes[np.ndarray]:
+def encode(columns: Iterable[tuple[str, pa.Array]], *, seed: int = 0) -> Attributes[np.ndarray]:
     """Named columns as attributes, which may be none: see `Attributes.check`."""
     from vsacli.attributes.encoder import AttributeEncoder
 
     encoder = AttributeEncoder(seed=seed)
-    x = encoder.fit_transform(columns, decimal=decimal, copies=copies)
+    x = encoder.fit_transform(columns)
     return Attributes(x, encoder, left_out=list(encoder.left_out))
 
 

@@ -6,6 +6,7 @@ import csv
 import re
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -196,3 +197,20 @@ def test_added_columns_of_parquet_are_numbers(vsa, two_groups, tmp_path: Path):
     column = pq.read_table(tmp_path / "out.parquet")["label_confidence"]
     assert column.type == pa.float64()
     assert [value is None for value in column.to_pylist()] == two_groups.given
+
+
+def test_include_uses_a_column_that_looks_like_an_id(vsa, write):
+    rng = np.random.default_rng(0)
+    rows = [f"{rng.integers(10**6)}K{i % 2}{i},{rng.random():.3f},{'ab'[i % 2] if i < 12 else ''}" for i in range(40)]
+    path = write("in.csv", "\n".join(["code,z,label", *rows, ""]).encode())
+    plain = dict(
+        line.removeprefix("vsa: ").split(": ", 1) for line in vsa("label", path, "-t", "label").stderr.splitlines()
+    )
+    assert "code (an id: all 40 values differ); --include COL uses" in plain["left out"]
+    forced = vsa("label", path, "-t", "label", "--include", "code").stderr
+    assert "left out" not in forced
+    assert "2 used: code (6 attributes), z" in forced
+    for wrong, why in (("label", "never an attribute"), ("nothing", "no column 'nothing'"), ("z", "both in --include")):
+        result = vsa("label", path, "-t", "label", "--include", wrong, "--exclude", "z")
+        assert result.code == 2
+        assert why in result.error

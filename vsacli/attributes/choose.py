@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
@@ -9,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from vsacli.attributes import column_kinds
+from vsacli.attributes.codes import CodeEncoder, repeats
 from vsacli.attributes.column_encoders import (
     MAX_ONE_HOT,
     BooleanEncoder,
@@ -53,7 +55,14 @@ class LeftOut(Exception):
 
 
 class AnId(LeftOut):
-    """A column that tells rows apart and says nothing about them."""
+    """A column that tells rows apart and says nothing about them.
+
+    `forced` makes attributes of it all the same, if the user asks for that.
+    """
+
+    def __init__(self, reason: str, forced: Callable[[], Fitted], fallback: Fitted | None = None) -> None:
+        super().__init__(reason, fallback)
+        self.forced = forced
 
 
 def fit_column(name: str, column: pa.Array, *, decimal: str, seed: int) -> Fitted:
@@ -163,7 +172,7 @@ def _fit_numbers(name: str, x: np.ndarray, style: NumberStyle, source: pa.Array 
     if reason is None and source is not None:
         reason = column_kinds.id_reason_of_long_numbers(x, source)
     if reason:
-        raise AnId(reason, fitted)
+        raise AnId(reason, lambda: fitted, fitted)
     return fitted
 
 
@@ -225,8 +234,17 @@ def _fit_categories(name: str, cells: Distinct, decimal: str, seed: int) -> Fitt
         if fitted is not None:
             return fitted
     reason = column_kinds.id_reason_of_text(name, united, cells.values.slice(0, 2).to_pylist())
-    if reason:
-        raise AnId(reason)
+    if reason or (2 * len(united.values) > cells.n_observed and not column_kinds.is_free_text(united)):
+        code = CodeEncoder.fit(cells, decimal)
+        if code is not None and (reason or code[0].has_quantity):
+            return code
+    if reason and not repeats(united.values):
+        raise AnId(reason, lambda: _fit_words(cells, united, seed))
+    return _fit_words(cells, united, seed)
+
+
+def _fit_words(cells: Distinct, united: Distinct, seed: int) -> Fitted:
+    """Fit categories, or text if they are too many."""
     encoder = CategoryEncoder.fit(united)
     if encoder is not None:
         return encoder, encoder.of_cells(united)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
@@ -43,6 +43,8 @@ class AttributeEncoder:
     ----------
     seed : int
         Seed of the decomposition of text. The same input and seed give the same bytes.
+    include : collection of str
+        Names of columns that are used even if they look like ids.
 
     Attributes
     ----------
@@ -58,8 +60,9 @@ class AttributeEncoder:
     The order of the rows changes nothing but the order of the result, and so does the order of the columns.
     """
 
-    def __init__(self, seed: int = 0) -> None:
+    def __init__(self, seed: int = 0, include: Collection[str] = ()) -> None:
         self.seed = seed
+        self.include = frozenset(unicodedata.normalize("NFC", name) for name in include)
         self.attribute_names: list[str] = []
         self.used: dict[str, int] = {}
         self.left_out: list[tuple[str, str]] = []
@@ -184,14 +187,22 @@ class AttributeEncoder:
             numbered_anew = _is_id_by_itself(name, column, len(copies), decimal, self.seed)
             aside[: len(copies)] = True if numbered_anew else copies
         if not aside.any():
-            return fit_column(name, column, decimal=decimal, seed=self.seed)
+            return self._fit_cells(name, column, decimal)
         try:
-            fitted = fit_column(name, column.filter(pa.array(~aside)), decimal=decimal, seed=self.seed)
+            fitted = self._fit_cells(name, column.filter(pa.array(~aside)), decimal)
         except LeftOut as left_out:
             if left_out.fallback is not None:
                 left_out.fallback = _with_others(left_out.fallback, column, aside)
             raise
         return _with_others(fitted, column, aside)
+
+    def _fit_cells(self, name: str, column: pa.Array, decimal: str) -> Fitted:
+        try:
+            return fit_column(name, column, decimal=decimal, seed=self.seed)
+        except AnId as an_id:
+            if name not in self.include:
+                raise
+            return an_id.forced()
 
     def _use(self, key: Key, fitted: Fitted) -> np.ndarray:
         encoder, encoded = fitted

@@ -27,7 +27,7 @@ def complete_columns(ctx: typer.Context, incomplete: str) -> list[str]:
         except (OSError, ValueError, LookupError, EOFError, csv.Error, VsaError):
             continue  # not readable so far; the command itself will say why
         columns |= dict.fromkeys(found)
-    taken = {params.get("target"), *(params.get("exclude") or ())}
+    taken = {params.get("target"), *(params.get("exclude") or ()), *(params.get("include") or ())}
     return [c for c in columns if c.startswith(incomplete) and (c not in taken or c == incomplete)]
 
 

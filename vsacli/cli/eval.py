@@ -15,6 +15,7 @@ from vsacli.cli.options import (
     Encoding,
     Exclude,
     HeaderLine,
+    Include,
     NaTokens,
     NoDefaultNa,
     OptionalTarget,
@@ -88,6 +89,7 @@ def evaluate(
     na: NaTokens = None,
     no_default_na: NoDefaultNa = False,
     exclude: Exclude = None,
+    include: Include = None,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     header_line: HeaderLine = None,
@@ -110,7 +112,8 @@ def evaluate(
     Give a TABLE and its --target: known labels are hidden, given again by every method, and compared; the last line
     says whether they can be trusted. Or give --suite to compare methods over many tables.
 
-    A TABLE is read as by `vsa label`: --na, --no-default-na, --exclude, --delimiter and --encoding are for it.
+    A TABLE is read as by `vsa label`: --na, --no-default-na, --exclude, --include, --delimiter and --encoding are
+    for it.
     """
     if (table is None) == (suite is None):
         raise UsageError("give either a TABLE with --target, or --suite")
@@ -119,7 +122,7 @@ def evaluate(
     table_only = {"--na": na, "--no-default-na": no_default_na, "--exclude": exclude, "--delimiter": delimiter}
     suite_only = {"--shots": shots, "--unlabeled": unlabeled, "--split": split, "--metric": metric, "--jobs": jobs}
     suite_only |= {"--natural": natural}
-    table_only |= {"--encoding": encoding, "--header-line": header_line}
+    table_only |= {"--include": include, "--encoding": encoding, "--header-line": header_line}
     wrong = table_only if suite is not None else suite_only
     for option, value in wrong.items():
         if value:
@@ -170,6 +173,7 @@ def evaluate(
         na=na or [],
         default_na=not no_default_na,
         exclude=exclude or [],
+        include=include or [],
         delimiter=delimiter,
         encoding=encoding,
         header_line=header_line,

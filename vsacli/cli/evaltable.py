@@ -36,6 +36,7 @@ def eval_table(
     na: Sequence[str],
     default_na: bool,
     exclude: Sequence[str],
+    include: Sequence[str],
     delimiter: str | None,
     encoding: str | None,
     header_line: int | None,
@@ -48,7 +49,7 @@ def eval_table(
     """Evaluate methods on one table and print the report."""
     with progress_shown(quiet) as progress:
         file = read_table(source, delimiter=delimiter, encoding=encoding, header_line=header_line)
-        options = ReadOptions(target, task.value, tuple(na), default_na, tuple(exclude), seed)
+        options = ReadOptions(target, task.value, tuple(na), default_na, tuple(exclude), tuple(include), seed)
         encoded = encode_file(file, options, progress)
         kind = encoded.table.kind
         specs = choose_methods(methods, TABLE_METHODS[kind], kind, checkpoints, device)

@@ -70,6 +70,16 @@ Exclude = Annotated[
         autocompletion=complete_columns,
     ),
 ]
+Include = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--include",
+        metavar="COL",
+        help="Learn from this column even if it looks like an id. Repeatable.",
+        callback=restored,
+        autocompletion=complete_columns,
+    ),
+]
 Delimiter = Annotated[
     str | None,
     typer.Option(

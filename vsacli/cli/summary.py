@@ -52,7 +52,9 @@ def facts_of(report: LabelReport) -> list[Fact]:
     if report.used or report.left_out:
         facts.append(("columns", _used(report.used)))
     if report.left_out:
-        facts.append(("left out", _some([f"{name} ({reason})" for name, reason in report.left_out], SHOWN_COLUMNS)))
+        shown = _some([f"{name} ({reason})" for name, reason in report.left_out], SHOWN_COLUMNS)
+        ids = any(reason.startswith("an id") for _, reason in report.left_out)
+        facts.append(("left out", f"{shown}; --include COL uses an id all the same" if ids else shown))
     if report.checkpoint is not None:
         facts.append(("network", f"{report.checkpoint} on {report.device}"))
     if report.missing:
