@@ -23,7 +23,10 @@ def text(*cells: str) -> pa.Array:
         ("1,234", 1234), ("1,234,567.5", 1234567.5), ("12,34,567", 1234567), ("1 234", 1234), ("1\u00a0234", 1234),
         ("1'234", 1234), ("(12)", -12), ("(1,204.50)", -1204.5), ("12-", -12), ("\u22127", -7), ("\uff11\uff12", 12),
         ("<1", 1), (">5", 5), ("≤ 3", 3), (">=3", 3), ("~5", 5), ("$1,204.50", 1204.5), ("-$5", -5), ("$-5", -5),
-        ("€3", 3), ("USD 7", 7), ("US$7", 7), ("inf", math.inf), ("-Infinity", -math.inf), ("1e400", math.inf),
+        ("€3", 3), ("USD 7", 7), ("US$7", 7), ("5'11\"", 71), ("6 ft 0 in", 72),
+        ("\u0661\u0662\u066b\u0665", 12.5),
+        ("\u06f1\u066c\u06f2\u06f3\u06f4\u066b\u06f5", 1234.5), ("\u0967\u0968.\u096b", 12.5),
+        ("inf", math.inf), ("-Infinity", -math.inf), ("1e400", math.inf),
     ],
 )  # fmt: skip
 def test_a_cell_that_is_a_number(cell: str, number: float) -> None:
@@ -101,3 +104,25 @@ def test_other_cells_are_set_apart_from_plain_numbers() -> None:
     assert rest.values.to_pylist() == ["45%", "?"]
     assert rest.codes.tolist() == [-1, -1, 1, -1, 0, 1]
     assert rest.counts.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda v: f'="{v}"',
+        lambda v: str(v).translate(
+            str.maketrans("0123456789.", "\u0660\u0661\u0662\u0663\u0664\u0665\u0666\u0667\u0668\u0669\u066b")
+        ),
+        lambda v: str(v).translate(
+            str.maketrans("0123456789", "\u0966\u0967\u0968\u0969\u096a\u096b\u096c\u096d\u096e\u096f")
+        ),
+    ],
+)
+def test_a_column_in_another_notation_is_that_of_plain_numbers(write) -> None:
+    from tests.attributes.columns import encode
+
+    values = np.round(np.random.default_rng(0).normal(50, 20, 40), 1).tolist()
+    plain, _ = encode(text(*map(str, values)))
+    other, encoder = encode(text(*map(write, values)))
+    assert encoder.left_out == []
+    np.testing.assert_array_equal(other, plain)

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from vsacli.attributes.digits import with_ascii_digits
 from vsacli.tables.distinct import Distinct, distinct_cells, trimmed
 
 # No Unicode classes and no counted repetition of them: RE2 would take 30 ms to compile the pattern instead of 0.5.
@@ -48,6 +49,10 @@ _PLAIN = {
     ".": r"^[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?$",
     ",": r"^[-+]?(?:\d+(?:,\d*)?|,\d+)(?:[eE][-+]?\d+)?$",
 }
+_FEET = (  # 5'11", 5 ft 11 in
+    r"^(?P<feet>\d\d?)\s*(?:['′’]|ft\.?|feet)\s*(?P<inches>(?:\d|1[01])(?:\.\d+)?)"
+    r"""\s*(?:["″”]|''|′′|’’|in\.?|inches)?$"""
+)
 _INFINITY = r"(?i)^(?P<sign>[-+]?)(?:inf|infinity|∞)$"
 
 
@@ -139,7 +144,7 @@ def read_numbers(cells: Distinct, decimal: str, n_plain: int = 0) -> tuple[Numbe
     numbers : ndarray of float64, shape (k,), NaN where a distinct cell is not a number.
     """
     best, numbers, most = NumberStyle(decimal), np.full(len(cells.values), np.nan), -1
-    if not pc.any(pc.match_substring_regex(cells.values, "(?i)[0-9０-９]|inf|∞")).as_py():
+    if not pc.any(pc.match_substring_regex(cells.values, "(?i)\\p{Nd}|inf|∞")).as_py():
         return best, numbers
     for mark in (decimal, "." if decimal == "," else ","):
         bare, units = _split(cells.values, mark)
@@ -159,7 +164,8 @@ def read_numbers(cells: Distinct, decimal: str, n_plain: int = 0) -> tuple[Numbe
 def parse_numbers(values: pa.Array, style: NumberStyle) -> np.ndarray:
     """Read distinct cells as numbers.
 
-    (12) and 12- are -12; <1, >5, ~5 and 65+ are the number beside the sign; 45% is 0.45; full-width digits are digits.
+    (12) and 12- are -12; <1, >5, ~5 and 65+ are the number beside the sign; 45% is 0.45; digits of other scripts
+    are digits; 5'11" is 71.
     1_000 and 0x1F are words.
 
     Parameters
@@ -180,6 +186,7 @@ def _split(values: pa.Array, decimal: str) -> tuple[np.ndarray, pa.Array]:
     values = pc.if_else(pc.greater(pc.utf8_length(values), _MAX_LENGTH), pa.scalar("", values.type), values)
     if pc.all(pc.string_is_ascii(values)).as_py() is False:
         values = pc.replace_substring(pc.utf8_normalize(values, form="NFKC"), "−", "-")
+        values = with_ascii_digits(values, decimal)
     parts = pc.extract_regex(values, _PATTERNS[decimal])
     digits = pc.replace_substring_regex(pc.struct_field(parts, "number"), "[,'’ ]" if decimal == "." else "[.'’ ]", "")
     if decimal == ",":
@@ -195,11 +202,23 @@ def _split(values: pa.Array, decimal: str) -> tuple[np.ndarray, pa.Array]:
     two_signs = _is_filled(parts, "sign") & _is_filled(parts, "sign2")
     numbers[two_signs | (opened != _is_filled(parts, "close"))] = np.nan
 
+    _read_feet(values, numbers)
     infinite = pc.struct_field(pc.extract_regex(values, _INFINITY), "sign")
     is_infinite = infinite.is_valid().to_numpy(zero_copy_only=False)
     numbers[is_infinite] = np.where(_mask(pc.equal(infinite, "-")), -np.inf, np.inf)[is_infinite]
     units = pc.struct_field(parts, "unit")
-    return numbers, pc.if_else(pa.array(is_infinite), pa.scalar("", units.type), units)
+    unitless = is_infinite | (~np.isnan(numbers) & ~units.is_valid().to_numpy(zero_copy_only=False))
+    return numbers, pc.if_else(pa.array(unitless), pa.scalar("", units.type), units)
+
+
+def _read_feet(values: pa.Array, numbers: np.ndarray) -> None:
+    """Put heights such as 5'11", in inches, among the numbers (k,)."""
+    if not pc.any(pc.match_substring_regex(values, "^\\d\\d?\\s*(?:['′’]|ft|feet)")).as_py():
+        return
+    parts = pc.extract_regex(values, _FEET)
+    feet, inches = (to_float64(pc.struct_field(parts, part).cast(pa.float64())) for part in ("feet", "inches"))
+    found = ~np.isnan(feet)
+    numbers[found] = 12 * feet[found] + inches[found]
 
 
 def _null(text: pa.Array) -> pa.Scalar:

@@ -65,8 +65,11 @@ def distinct_cells(text: pa.Array | pa.ChunkedArray) -> Distinct:
 
 
 def trimmed(text: pa.Array) -> pa.Array:
-    """Take white space (zero-width characters too) off both ends of every cell."""
-    return pc.utf8_trim(text, characters=SPACES)
+    """Take white space (zero-width characters too) off both ends of every cell, and ="..." as spreadsheets write it."""
+    text = pc.utf8_trim(text, characters=SPACES)
+    if pc.any(pc.starts_with(text, '="')).as_py():
+        text = pc.replace_substring_regex(text, '^="(.*)"$', r"\1")
+    return text
 
 
 def _sorted_codes(encoded: pa.DictionaryArray) -> tuple[np.ndarray, pa.Array]:

@@ -2,7 +2,7 @@
 
 Classes are told apart by their exact spelling (``1``, ``01`` and ``1.0`` are three classes, ``Yes`` and ``yes`` two);
 only surrounding white space and the Unicode form (composed or not) make no difference. Numbers are understood as
-:mod:`vsacli.target.number_style` says. See :mod:`vsacli.target.missing` for missing labels and
+:mod:`vsacli.target.written_number` says. See :mod:`vsacli.target.missing` for missing labels and
 :mod:`vsacli.target.task_rule` for the choice between classification and regression.
 """
 
@@ -20,8 +20,9 @@ from vsacli.support.privacy import VARIABLE, values_shown
 from vsacli.tables.arrow_types import as_numbers, as_text, decimals_of, is_number, is_text, numbers_to_arrow, plain
 from vsacli.target.distinct_labels_note import note_on_different
 from vsacli.target.missing import missing_labels, normalize
-from vsacli.target.number_style import NumberStyle, is_infinite, read_numbers
+from vsacli.target.number_style import NumberStyle
 from vsacli.target.task_rule import judge, spelled_like_codes
+from vsacli.target.written_number import is_infinite, read_numbers
 
 if TYPE_CHECKING:
     import pyarrow as pa

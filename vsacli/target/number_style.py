@@ -1,125 +1,21 @@
-"""Numbers as a user writes them: understood on the way in, spelled alike on the way out.
-
-Understood are an optional sign, digits with an optional decimal mark (``.`` or ``,``) and exponent, thousands set apart
-in threes (``1,204.50``, ``1.204,50``, ``1 204,50``, ``1'204.50``), one currency sign or code before or after, and ``%``
-or ``‰`` after. A percentage stays the number that is written: ``45%`` is 45.
-"""
+"""How given numbers are written, so that new ones are spelled alike."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
-_CURRENCY = r"[$€£¥₹₩₽₺₪₫₴]|(?:US|A|C|NZ|HK)\$|USD|EUR|GBP|CHF|JPY|CNY|INR|SEK|NOK|DKK|PLN|CZK|CAD|AUD|BRL|R\$|zł|kr"
-_NUMBER = r"""
-    (?P<sign>[+\-−]?) (?P<prefix>(?:{currency})[ \u00a0\u202f]?)? (?P<sign2>[+\-−]?)
-    (?:
-        (?P<grouped>[1-9][0-9]{{0,2}}(?P<group>[{groups}])[0-9]{{3}}(?:(?P=group)[0-9]{{3}})*)
-      | (?P<whole>[0-9]*)
-    )
-    (?:(?P<mark>{mark})(?P<fraction>[0-9]*))?
-    (?P<exponent>[eE][+\-]?[0-9]+)?
-    (?P<suffix>[ \u00a0\u202f]?(?:%|‰|{currency}))?
-"""
-_PATTERNS = {
-    mark: re.compile(
-        _NUMBER.format(currency=_CURRENCY, groups=groups + r" \u00a0\u202f'’", mark=re.escape(mark)), re.VERBOSE
-    )
-    for mark, groups in ((".", ","), (",", "."))
-}
-_INFINITE = re.compile(r"[+\-−]?(inf(inity)?|∞|[0-9]*\.?[0-9]*e\+?[0-9]+)", re.IGNORECASE)
+from vsacli.attributes.digits import ASCII, Script
+from vsacli.target.written_number import WrittenNumber
+
 _LEAST_SIGNIFICANT = 6  # fills never carry fewer significant digits than this for want of digits in the given ones
 _MOST_SIGNIFICANT = 15  # what a double holds for certain
 
-
-@dataclass(frozen=True)
-class WrittenNumber:
-    """A number and how it was written."""
-
-    value: float
-    sign: str
-    prefix: str
-    suffix: str
-    whole: str  # digits before the decimal mark, thousands no longer set apart
-    fraction: str  # digits after it
-    group: str  # what sets thousands apart, "" if nothing does
-    mark: bool  # there is a decimal mark
-    exponent: str  # "e-05" as written, "" if there is none
-
-    @property
-    def affix(self) -> tuple[str, str]:
-        """Currency or percent sign before and after: what all numbers of a column must share."""
-        return self.prefix.strip(), self.suffix.strip()
-
-
-def read_number(text: str, decimal: str = ".") -> WrittenNumber | None:
-    """Read one cell (without surrounding white space) as a number; None if it is not a finite one.
-
-    Parameters
-    ----------
-    text
-        The cell.
-    decimal
-        The decimal mark, ``"."`` or ``","``.
-    """
-    found = _PATTERNS[decimal].fullmatch(text)
-    if found is None:
-        return None
-    part = found.groupdict(default="")
-    whole, fraction = part["whole"], part["fraction"]
-    if part["grouped"]:
-        whole = part["grouped"].replace(part["group"], "")
-    if (not whole and not fraction) or (part["sign"] and part["sign2"]):
-        return None
-    sign = part["sign"] or part["sign2"]
-    value = float(f"{whole or '0'}.{fraction or '0'}{part['exponent']}")
-    if not math.isfinite(value):
-        return None
-    return WrittenNumber(
-        value=-value if sign in ("-", "−") else value,
-        sign=sign,
-        prefix=part["prefix"],
-        suffix=part["suffix"],
-        whole=whole,
-        fraction=fraction,
-        group=part["group"],
-        mark=bool(part["mark"]),
-        exponent=part["exponent"],
-    )
-
-
-def is_infinite(text: str) -> bool:
-    """Whether a cell that :func:`read_number` refuses says infinity: ``inf``, ``-Infinity``, ``∞``, ``1e400``."""
-    return _INFINITE.fullmatch(text) is not None
-
-
-def read_numbers(texts: Sequence[str], decimal: str = ".") -> tuple[list[WrittenNumber | None], str]:
-    """Read the distinct cells of a column as numbers, all written the same way.
-
-    The decimal mark is the given one unless the other one understands more of the cells. Cells whose currency or
-    percent sign is not the one that most cells have are no numbers: dollars and euros cannot be compared.
-
-    Returns
-    -------
-    numbers
-        One for each cell; None where the cell is no number like the others.
-    decimal
-        The decimal mark that was taken.
-    """
-    other = "," if decimal == "." else "."
-    numbers = [read_number(text, decimal) for text in texts]
-    if None in numbers:
-        again = [read_number(text, other) for text in texts]
-        if again.count(None) < numbers.count(None):
-            numbers, decimal = again, other
-    affixes = Counter(number.affix for number in numbers if number is not None)
-    if len(affixes) > 1:
-        usual = affixes.most_common(1)[0][0]
-        numbers = [number if number is not None and number.affix == usual else None for number in numbers]
-    return numbers, decimal
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -140,6 +36,12 @@ class NumberStyle:
     exponent_always: bool = False
     exponent_plus: bool = False
     exponent_digits: int = 1
+    lakhs: bool = False  # thousands are set apart as in India: 12,34,567
+    brackets: str = ""  # how negative numbers are written, if not with a sign: "(" or, behind the prefix, "$("
+    trailing: bool = False  # the sign stands at the end
+    wrapped: bool = False  # ="12.5"
+    feet: tuple[str, str] | None = None  # 5'11": what follows feet, and what follows inches
+    script: Script = ASCII
 
     @classmethod
     def of(cls, given: Sequence[WrittenNumber], decimal: str = ".") -> NumberStyle:
@@ -165,6 +67,7 @@ class NumberStyle:
         grouped = [n for n in given if n.group]
         positive = [n for n in given if n.value > 0]
         small = [n for n in given if n.fraction and abs(n.value) < 1 and not n.exponent]
+        negative = [n for n in given if n.value < 0]
         powers = [n.exponent[1:] for n in powered]
         return cls(
             decimal=decimal,
@@ -181,12 +84,32 @@ class NumberStyle:
             exponent_always=bool(powered) and always,
             exponent_plus=any(power.startswith("+") for power in powers),
             exponent_digits=min((len(power.lstrip("+-")) for power in powers), default=1),
+            lakhs=any(n.lakhs for n in given),
+            brackets=_usual((n.brackets for n in negative), ""),
+            trailing=_usual((n.trailing for n in negative), False),
+            wrapped=_usual((n.wrapped for n in given), False),
+            feet=_usual((n.feet for n in given), None),
+            script=_usual((n.script for n in given if n.script != ASCII), ASCII),
         )
 
     def spell(self, value: float) -> str:
         """Write one number. It must be finite."""
         if not math.isfinite(value):
             raise ValueError(f"{value} cannot be written as a number")
+        text = self._in_feet(value) if self.feet else self._with_sign(value)
+        text = self.script.write(text, self.decimal)
+        return f'="{text}"' if self.wrapped else text
+
+    def _in_feet(self, inches: float) -> str:
+        assert self.feet is not None
+        inches = round(max(inches, 0.0), self.decimals)
+        feet = int(inches // 12)
+        rest = f"{inches - 12 * feet:.{self.decimals}f}"
+        if not self.padded and "." in rest:
+            rest = rest.rstrip("0").rstrip(".")
+        return f"{feet}{self.feet[0]}{rest.replace('.', self.decimal)}{self.feet[1]}"
+
+    def _with_sign(self, value: float) -> str:
         size = abs(value)
         small_or_huge = size != 0 and not 1e-4 <= size < 1e16
         if self.exponent_always or (self.exponent and small_or_huge):
@@ -195,6 +118,12 @@ class NumberStyle:
             digits = self._positional(size)
         zero = not re.search("[1-9]", re.split("[eE]", digits)[0])
         sign = "" if zero else self.minus if value < 0 else "+" if self.plus else ""
+        if sign == self.minus and self.brackets == "(":
+            return f"({self.prefix}{digits}{self.suffix})"
+        if sign == self.minus and self.brackets:
+            return f"{self.prefix}({digits}){self.suffix}"
+        if self.trailing:
+            return f"{self.prefix}{digits}{self.suffix}{sign}"
         return f"{sign}{self.prefix}{digits}{self.suffix}"
 
     def _positional(self, size: float) -> str:
@@ -207,7 +136,7 @@ class NumberStyle:
         if not self.padded:
             fraction = fraction.rstrip("0")
         if self.group:
-            whole = f"{int(whole):,}".replace(",", self.group)
+            whole = _set_apart(whole, self.group, self.lakhs)
         if self.bare_point and fraction and whole == "0":
             whole = ""
         return whole + (self.decimal + fraction if fraction else "")
@@ -223,6 +152,18 @@ class NumberStyle:
         return whole + (self.decimal + fraction if fraction else "") + self.exponent + sign + power
 
 
-def _most(values) -> str:
+def _set_apart(whole: str, mark: str, lakhs: bool) -> str:
+    """Set thousands apart, or (in India) thousands and then every two digits."""
+    if not lakhs or len(whole) <= 3:
+        return f"{int(whole):,}".replace(",", mark)
+    head = re.sub(r"(?<=\d)(?=(\d\d)+$)", mark, whole[:-3])
+    return f"{head}{mark}{whole[-3:]}"
+
+
+def _most(values: Iterable[str]) -> str:
+    return _usual(values, "")
+
+
+def _usual(values: Iterable[T], default: T) -> T:
     counts = Counter(values)
-    return counts.most_common(1)[0][0] if counts else ""
+    return counts.most_common(1)[0][0] if counts else default
