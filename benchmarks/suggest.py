@@ -25,7 +25,8 @@ from vsacli.checkpoints.resolve import load_checkpoint
 from vsacli.evaluation.suites import load_suite
 from vsacli.inference.embed import embed
 from vsacli.inference.predict import predict
-from vsacli.insight.choose_rows import choose_rows, squared_distances
+from vsacli.insight.choose_rows import choose_rows
+from vsacli.support.distances import squared_distances
 from vsacli.tasks.draw import draw_balanced
 from vsacli.tasks.store import EncodedTable
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from vsacli.baselines.base import pairwise_squared_distances
 from vsacli.baselines.gaussian_process import GaussianProcess
 from vsacli.baselines.kernel_ridge import KernelRidge
 from vsacli.baselines.label_spreading import LabelSpreading, spread
@@ -15,6 +14,7 @@ from vsacli.baselines.linear import Ridge
 from vsacli.baselines.neighbors import NearestCentroid, NearestNeighbors
 from vsacli.baselines.prior import Prior
 from vsacli.baselines.trees import LightGBM, RandomForest
+from vsacli.support.distances import squared_distances
 from vsacli.tasks.episode import Episode
 
 RNG = np.random.default_rng(0)
@@ -89,7 +89,7 @@ def test_spreading_agrees_with_scikit_learn(blobs) -> None:
     episode = blobs(shots=2, n_unlabeled=30)
     labeled, unlabeled = scaled(episode)
     every = np.concatenate([labeled, unlabeled])
-    distances = pairwise_squared_distances(every, every)
+    distances = squared_distances(every, every)
     median = np.median([((a - b) ** 2).sum() for i, a in enumerate(every) for j, b in enumerate(every) if i != j])
     probs = LabelSpreading(bandwidths=(2.0,), alphas=(0.8,)).fit_predict(episode, RNG).probs
     reference = Reference(kernel="rbf", gamma=2.0 / median, alpha=0.8, max_iter=5000, tol=1e-10)
@@ -104,11 +104,11 @@ def test_leaving_a_label_out_only_drops_its_column(blobs) -> None:
     labeled, unlabeled = scaled(episode)
     labels = np.eye(3)[episode.y[:9]]
     every = np.concatenate([labeled, unlabeled])
-    influence = spread(pairwise_squared_distances(every, every), 0.3, 0.9, 9)
+    influence = spread(squared_distances(every, every), 0.3, 0.9, 9)
     # row 4 becomes unlabeled: it moves behind the labeled ones
     order = np.r_[[0, 1, 2, 3, 5, 6, 7, 8, 4], 9 : len(every)]
     moved = every[order]
-    again = spread(pairwise_squared_distances(moved, moved), 0.3, 0.9, 8)
+    again = spread(squared_distances(moved, moved), 0.3, 0.9, 8)
     without = labels.copy()
     without[4] = 0.0
     np.testing.assert_allclose(influence[4] @ without, again[8] @ np.delete(labels, 4, axis=0), atol=1e-12)
@@ -156,14 +156,14 @@ def test_gp_with_its_own_kernel_is_the_textbook_posterior(line) -> None:
     prediction = Fixed(restarts=0).fit_predict(episode, RNG)
     best, best_likelihood = None, -np.inf
     for noise in np.logspace(-3, 1, 400):
-        k = 2.0 * np.exp(-pairwise_squared_distances(labeled, labeled) / (2 * 1.5**2)) + noise * np.eye(15)
+        k = 2.0 * np.exp(-squared_distances(labeled, labeled) / (2 * 1.5**2)) + noise * np.eye(15)
         target = (y - y.mean()) / y.std()
         likelihood = -0.5 * target @ np.linalg.solve(k, target) - 0.5 * np.linalg.slogdet(k)[1]
         if likelihood > best_likelihood:
             best, best_likelihood = (k, noise, target), likelihood
     assert best is not None
     k, noise, target = best
-    cross = 2.0 * np.exp(-pairwise_squared_distances(unlabeled, labeled) / (2 * 1.5**2))
+    cross = 2.0 * np.exp(-squared_distances(unlabeled, labeled) / (2 * 1.5**2))
     mean = cross @ np.linalg.solve(k, target) * y.std() + y.mean()
     variance = 2.0 + noise - np.einsum("ul,ul->u", cross, np.linalg.solve(k, cross.T).T)
     np.testing.assert_allclose(prediction.mean, mean, atol=0.02)

@@ -137,9 +137,9 @@ def test_no_folder_and_no_table(tmp_path: Path):
 def test_progress(tmp_path: Path):
     for name in ("a.csv", "b.csv"):
         (tmp_path / name).write_text(text())
-    seen: list[tuple[int, int, str]] = []
+    seen: list[tuple[str, int, int]] = []
     read_folder_tables(tmp_path, progress=lambda *step: seen.append(step))
-    assert seen == [(0, 2, "a.csv"), (1, 2, "b.csv")]
+    assert seen == [("reading a.csv", 0, 2), ("reading b.csv", 1, 2)]
 
 
 def test_duplicate_names_of_columns_stay_apart(tmp_path: Path):
@@ -158,7 +158,7 @@ def test_the_cache_is_used_until_a_file_changes(tmp_path: Path, monkeypatch: pyt
     calls: list[str] = []
     read = module.read_folder_tables
 
-    def counted(folder: Path, *, target: str, seed: int, progress: module.Progress | None):
+    def counted(folder: Path, *, target: str, seed: int, progress: module.Progress):
         calls.append(target)
         return read(folder, target=target, seed=seed, progress=progress)
 

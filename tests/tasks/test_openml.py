@@ -26,12 +26,17 @@ def test_a_suite_is_read_and_the_next_run_asks_nothing(server: OpenMLServer, tmp
     server.add(5, mixed())
     server.add(9, regression(), kind=2)
     server.suites["99"] = [3, 5, 9]
-    seen: list[tuple[int, int, str]] = []
+    seen: list[tuple[str, int, int]] = []
     store, selection = read_openml_tables(99, cache=tmp_path / "vsa", progress=lambda *step: seen.append(step))
 
     assert names(store) == ["three clouds", "mixed", "slope"]
     assert store.skipped == []
-    assert seen == [(0, 3, "OpenML task 3"), (1, 3, "OpenML task 5"), (2, 3, "OpenML task 9"), (3, 3, "")]
+    assert seen == [
+        ("reading OpenML task 3", 0, 3),
+        ("reading OpenML task 5", 1, 3),
+        ("reading OpenML task 9", 2, 3),
+        ("reading tables", 3, 3),
+    ]
     assert selection.tasks == ((3,), (5,), (9,))
     clouds, mix, slope = store.tables
     assert clouds.kind == "classification"

@@ -68,7 +68,7 @@ def test_an_outage_half_way_keeps_what_is_there_and_the_next_run_goes_on(
         server.add(i, numeric(i, f"set {i}"))
     server.suites["s"] = list(range(1, 8))
 
-    def fail_after_two(done: int, _: int, __: str) -> None:
+    def fail_after_two(_: str, done: int, __: int) -> None:
         if done == 2:
             server.mode = outage
             monkeypatch.setattr(client, "TIMEOUT_S", 0.3)  # only now: a busy machine may take longer for a good answer
@@ -95,7 +95,7 @@ def test_an_interrupted_download_goes_on_where_it_stopped(server: OpenMLServer, 
         server.add(i, numeric(i, f"set {i}"))
     server.suites["s"] = [1, 2, 3, 4]
 
-    def interrupt(done: int, _: int, __: str) -> None:
+    def interrupt(_: str, done: int, __: int) -> None:
         if done == 3:
             raise KeyboardInterrupt
 

@@ -182,12 +182,6 @@ def softmax(scores: Floats) -> Floats:
     return scores / scores.sum(axis=-1, keepdims=True)
 
 
-def pairwise_squared_distances(a: Floats, b: Floats) -> Floats:
-    """Squared Euclidean distances (len(a), len(b)), never negative."""
-    products = np.sum(a**2, axis=1)[:, None] + np.sum(b**2, axis=1)[None, :] - 2.0 * a @ b.T
-    return np.maximum(products, 0.0)
-
-
 @contextmanager
 def quiet() -> Iterator[None]:
     """Hide third-party warnings that a handful of labels provokes (no convergence, a single member a class)."""

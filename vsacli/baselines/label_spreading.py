@@ -11,7 +11,8 @@ from itertools import product
 
 import numpy as np
 
-from vsacli.baselines.base import Floats, Rows, SimpleMethod, pairwise_squared_distances
+from vsacli.baselines.base import Floats, Rows, SimpleMethod
+from vsacli.support.distances import squared_distances
 
 
 class LabelSpreading(SimpleMethod):
@@ -32,7 +33,7 @@ class LabelSpreading(SimpleMethod):
         self.least = least
 
     def classify(self, rows: Rows, rng: np.random.Generator) -> Floats:
-        distances = pairwise_squared_distances(rows.all, rows.all)
+        distances = squared_distances(rows.all, rows.all)
         off_diagonal = distances[~np.eye(len(distances), dtype=bool)]
         median = float(np.median(off_diagonal)) or 1.0
         labels = np.eye(rows.n_seen)[rows.y]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from vsacli.baselines.base import Floats, Rows, SimpleMethod, pairwise_squared_distances, softmax
+from vsacli.baselines.base import Floats, Rows, SimpleMethod, softmax
+from vsacli.support.distances import squared_distances
 
 
 class NearestCentroid(SimpleMethod):
@@ -12,7 +13,7 @@ class NearestCentroid(SimpleMethod):
 
     def classify(self, rows: Rows, rng: np.random.Generator) -> Floats:
         centroids = np.stack([rows.labeled[rows.y == c].mean(axis=0) for c in range(rows.n_seen)])
-        return softmax(-np.sqrt(pairwise_squared_distances(rows.unlabeled, centroids)))
+        return softmax(-np.sqrt(squared_distances(rows.unlabeled, centroids)))
 
 
 class NearestNeighbors(SimpleMethod):

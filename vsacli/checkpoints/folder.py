@@ -15,6 +15,7 @@ from vsacli.checkpoints.calibration import CALIBRATION
 from vsacli.errors import CheckpointError, OutputError, UsageError
 from vsacli.kinds import TaskKind
 from vsacli.support.atomic_files import replacing
+from vsacli.support.wording import some
 
 if TYPE_CHECKING:
     from vsacli.nn.network import Network
@@ -99,9 +100,8 @@ def read_folder(folder: Path, name: str | None = None) -> Checkpoint:
             expected = {k: tuple(v.shape) for k, v in model.state_dict().items()}
             wrong = sorted(k for k in expected.keys() | found.keys() if expected.get(k) != found.get(k))
             if wrong:
-                more = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
                 raise CheckpointError(
-                    f"checkpoint {name}: weights and config disagree ({wrong[0]}{more}); fetch it again"
+                    f"checkpoint {name}: weights and config disagree ({some(wrong, 1)}); fetch it again"
                 )
             tensors = {k: f.get_tensor(k).float() for k in expected}
     except (SafetensorError, OSError, RuntimeError, TypeError, ValueError) as e:

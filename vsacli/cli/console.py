@@ -6,17 +6,12 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Protocol
+
+from vsacli.support.progress import Progress, silent
 
 Fact = tuple[str, str]  # (what, its value), one line of a summary
 
 PLAIN_PROGRESS_SECONDS = 15.0  # a log gets a progress line no more often than this
-
-
-class Progress(Protocol):
-    """What the library calls while it works: the name of the step, rows done, rows in all."""
-
-    def __call__(self, step: str, done: int, total: int) -> None: ...
 
 
 def say(text: str) -> None:
@@ -62,7 +57,7 @@ def show_facts(title: str, facts: Sequence[Fact], quiet: bool = False) -> None:
 def progress_shown(quiet: bool = False) -> Iterator[Progress]:
     """Give the library a callback that shows how far it is."""
     if quiet:
-        yield lambda step, done, total: None
+        yield silent
     elif on_terminal():
         with _bars() as progress:
             yield progress

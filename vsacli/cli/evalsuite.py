@@ -50,7 +50,7 @@ def eval_suite(
             split=split,
             target=target,
             seed=seed,
-            progress=lambda done, total, _: progress("reading tables", done, total),
+            progress=progress,
         )
     for note in store.notes:
         _note(quiet, note)

@@ -13,8 +13,8 @@ import typer
 from vsacli.errors import UsageError
 
 if TYPE_CHECKING:
-    from vsacli.cli.console import Progress
     from vsacli.labeling.run import LabelingRun
+    from vsacli.support.progress import Progress
 
 SUGGESTED = 10
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 
 from vsacli._version import __version__
 from vsacli.cli.console import Fact
 from vsacli.labeling.job import LabelReport
 from vsacli.support.privacy import values_shown
+from vsacli.support.wording import some
 
 SHOWN_CLASSES = 12
 SHOWN_COLUMNS = 6
@@ -52,7 +52,7 @@ def facts_of(report: LabelReport) -> list[Fact]:
     if report.used or report.left_out:
         facts.append(("columns", _used(report.used)))
     if report.left_out:
-        shown = _some([f"{name} ({reason})" for name, reason in report.left_out], SHOWN_COLUMNS)
+        shown = some([f"{name} ({reason})" for name, reason in report.left_out], SHOWN_COLUMNS)
         ids = any(reason.startswith("an id") for _, reason in report.left_out)
         facts.append(("left out", f"{shown}; --include COL uses an id all the same" if ids else shown))
     if report.checkpoint is not None:
@@ -111,7 +111,7 @@ def _per_class(counts: dict[str, int]) -> str:
         low, high = min(counts.values(), default=0), max(counts.values(), default=0)
         size = f"{low:,}" if low == high else f"{low:,} to {high:,}"
         return f", {len(counts):,} {'class' if len(counts) == 1 else 'classes'} of {size}"
-    return ": " + _some([f"{name} ({count:,})" for name, count in counts.items()], SHOWN_CLASSES)
+    return ": " + some([f"{name} ({count:,})" for name, count in counts.items()], SHOWN_CLASSES)
 
 
 def _tokens(tokens: dict[str, int]) -> str:
@@ -119,14 +119,9 @@ def _tokens(tokens: dict[str, int]) -> str:
     if not tokens:
         return ""
     shown = [f"{repr(token) if token.strip() else 'empty'} ({count:,})" for token, count in tokens.items()]
-    return f": {_some(shown, SHOWN_CLASSES)}"
+    return f": {some(shown, SHOWN_CLASSES)}"
 
 
 def _used(used: dict[str, int]) -> str:
     names = [name if made == 1 else f"{name} ({made} attributes)" for name, made in used.items()]
-    return f"{len(used):,} used: {_some(names, SHOWN_COLUMNS)}"
-
-
-def _some(items: Sequence[str], limit: int) -> str:
-    more = f" and {len(items) - limit:,} more" if len(items) > limit else ""
-    return ", ".join(items[:limit]) + more
+    return f"{len(used):,} used: {some(names, SHOWN_COLUMNS)}"

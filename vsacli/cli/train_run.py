@@ -71,12 +71,8 @@ def _prepared(spec: RunSpec, output: Path, device: torch.device, resumed: bool, 
     if not group.main:
         group.wait()  # until the first process has filled the cache
     with progress_shown(quiet) as progress:
-
-        def told(done: int, total: int, name: str) -> None:
-            progress(f"reading {name}", done, total)
-
         collection = collect(
-            spec.sources, spec.kind, cache=cache_folder(), plain=config.plain, record=output, progress=told
+            spec.sources, spec.kind, cache=cache_folder(), plain=config.plain, record=output, progress=progress
         )
     if group.main:
         record_split(output, collection.tables, resumed)

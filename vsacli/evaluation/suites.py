@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 from vsacli.errors import UsageError
 from vsacli.kinds import TaskKind
+from vsacli.support.progress import Progress, silent
 from vsacli.tasks.cache import cache_folder
 from vsacli.tasks.store import EncodedTable, TableStore
 
-Progress = Callable[[int, int, str], None]
 CIRCLE_SPIRAL = "circle-spiral"
 OPENML = "openml"
 SPLITS = ("all", "train", "valid", "test")
@@ -24,7 +23,7 @@ def load_suite(
     split: str | None = None,
     target: str = "target",
     seed: int = 0,
-    progress: Progress | None = None,
+    progress: Progress = silent,
 ) -> TableStore:
     """The tables of a suite.
 
@@ -43,7 +42,7 @@ def load_suite(
     seed : int
         Of synthetic data, and of OpenML's split.
     progress : callable, optional
-        Called with (done, all, name).
+        Called before each table.
 
     Raises
     ------

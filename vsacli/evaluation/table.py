@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,9 +13,9 @@ from vsacli.evaluation.hidden import Fold, hideable, make_folds
 from vsacli.evaluation.intervals import Z95, Interval, bootstrap, wilson
 from vsacli.evaluation.metrics import classification_metrics, regression_metrics
 from vsacli.evaluation.run import MethodSpec, Record, attempt, make_record
+from vsacli.support.progress import Progress, silent
 from vsacli.tasks.store import EncodedTable
 
-Progress = Callable[[str, int, int], None]
 ALL_LABELS = 0  # `shot` of a record whose method saw all labels that were not hidden
 CLASS_SIZES = (1, 2, 3, 5, 10, 20, 50, 100)
 NUMBER_SIZES = (5, 10, 20, 50, 100, 200)
@@ -110,7 +110,7 @@ class TableAnswer:
 
 
 def evaluate_table(
-    table: EncodedTable, classes: list[str], question: TableQuestion, progress: Progress | None = None
+    table: EncodedTable, classes: list[str], question: TableQuestion, progress: Progress = silent
 ) -> TableAnswer:
     """Hide known labels in stratified folds, ask every method for them, and compare.
 
@@ -160,7 +160,7 @@ class _Session:
         table: EncodedTable,
         question: TableQuestion,
         rows: np.ndarray,
-        progress: Progress | None,
+        progress: Progress,
         steps: int,
     ) -> None:
         self.table, self.question, self.rows = table, question, rows
@@ -185,8 +185,7 @@ class _Session:
             out.mean, out.std = np.full((repeats, n), np.nan), np.full((repeats, n), np.nan)
         times = []
         for i, fold in enumerate(folds):
-            if self.progress is not None:
-                self.progress(f"asking {spec.label}", self.done, self.steps)
+            self.progress(f"asking {spec.label}", self.done, self.steps)
             self.done += 1
             drawn = self.draw(fold)
             rng = self.plan.rng(self.table.name, fold.number, spec.method, fold.repeat, size)

@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from vsacli.support.distances import squared_distances
+
 
 def choose_rows(unlabeled: np.ndarray, labeled: np.ndarray, uncertainty: np.ndarray, n: int) -> np.ndarray:
     """Choose the rows whose labels would tell most about all rows.
@@ -50,10 +52,3 @@ def choose_rows(unlabeled: np.ndarray, labeled: np.ndarray, uncertainty: np.ndar
         chosen.append(int(gain.argmax()))
         covered = np.maximum(covered, kernel[:, chosen[-1]])
     return np.array(chosen, np.int64)
-
-
-def squared_distances(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Squared Euclidean distances, float64 (len(a), len(b)); exactly 0 between equal rows is not promised."""
-    a, b = a.astype(np.float64), b.astype(np.float64)
-    products = (a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1) - 2 * a @ b.T
-    return np.maximum(products, 0)

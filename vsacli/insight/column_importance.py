@@ -7,11 +7,13 @@ and of two columns that say the same each may seem to be of little use.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from vsacli.support.progress import Progress
 
 if TYPE_CHECKING:
     from vsacli.checkpoints.folder import Checkpoint
@@ -51,7 +53,7 @@ def leaning(
     n_classes: int,
     columns: Sequence[tuple[int, int]],
     options: LabelOptions,
-    progress: Callable[[str, int, int], None],
+    progress: Progress,
 ) -> list[Leaning]:
     """How much the answers change when a column's contents change places among the unlabeled rows.
 

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from vsacli.errors import DataError
 from vsacli.support.privacy import values_shown
+from vsacli.support.wording import some
 
 if TYPE_CHECKING:
     from vsacli.tables.table import Table
@@ -79,7 +80,9 @@ class LabeledContext:
         ):
             names = [name for name in names if _normal(name) != _normal(target)]
             if names:
-                notes.append(f"not used, because only {where.name} has them and {other.name} does not: {_some(names)}")
+                notes.append(
+                    f"not used, because only {where.name} has them and {other.name} does not: {some(names, 8)}"
+                )
         return notes
 
     def _labeled_cells(self, source_column: int) -> pa.Array:
@@ -202,11 +205,6 @@ def _places(names: Sequence[str]) -> dict[tuple[str, int], int]:
 
 def _normal(name: str) -> str:
     return unicodedata.normalize("NFC", name)
-
-
-def _some(names: Sequence[str], limit: int = 8) -> str:
-    more = f" and {len(names) - limit} more" if len(names) > limit else ""
-    return ", ".join(names[:limit]) + more
 
 
 def _is_number(kind: pa.DataType) -> bool:

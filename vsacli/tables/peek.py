@@ -13,16 +13,9 @@ import re
 from typing import BinaryIO, cast
 
 from vsacli.tables.parquet.footer import MAGIC, read_footer
+from vsacli.tables.text.marks import DELIMITERS, byte_order_mark
 
 HEAD = 1 << 16  # bytes: fewer than the csv module lets a cell have
-_BOMS = (  # UTF-32 first: its little-endian mark begins with that of UTF-16
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
-_DELIMITERS = {"tab": "\t", "\\t": "\t", "semicolon": ";", "comma": ",", "bar": "|", "space": " "}
 
 
 def glimpse_columns(path: str, *, delimiter: str | None = None, encoding: str | None = None) -> list[str]:
@@ -48,9 +41,9 @@ def glimpse_columns(path: str, *, delimiter: str | None = None, encoding: str | 
             return [name for name, _, _ in read_footer(file, path).fields]
         with _unpacked(file, magic) as plain:
             head = plain.read(HEAD)
-    codec = next((codec for mark, codec in _BOMS if head.startswith(mark)), None) or encoding or "utf-8"
-    text = codecs.getincrementaldecoder(codec)("replace").decode(head)
-    return _first_record(text, path, _DELIMITERS.get((delimiter or "").lower(), delimiter))
+    mark, codec = byte_order_mark(head) or (b"", encoding or "utf-8")
+    text = codecs.getincrementaldecoder(codec)("replace").decode(head[len(mark) :])
+    return _first_record(text, path, DELIMITERS.get((delimiter or "").lower(), delimiter))
 
 
 def _unpacked(file: BinaryIO, magic: bytes) -> BinaryIO:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from vsacli.errors import UsageError
 from vsacli.support.privacy import values_shown
+from vsacli.support.wording import some
 
 if TYPE_CHECKING:
     import numpy as np
@@ -136,9 +137,9 @@ def _suggestion(columns: Sequence[str], name: str) -> str:
             "its names have numbers among them, as a row of data has: add a line with names above it, or tell with "
             "--header-line in which line they are"
         )
-    listed = ", ".join(repr(column) for column in columns[:10])
+    listed = some([repr(column) for column in columns], 10)
     if len(columns) == 1:
         return (
             f"its only one is {listed}: --delimiter sets another delimiter, --header-line another line for the header"
         )
-    return f"it has {listed}" + (f" and {len(columns) - 10} more" if len(columns) > 10 else "")
+    return f"it has {listed}"

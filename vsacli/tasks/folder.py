@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import csv
 import hashlib
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ import numpy as np
 
 from vsacli.errors import InputError, OutputError, VsaError
 from vsacli.prepare import ReadOptions, prepare
+from vsacli.support.progress import Progress, silent
 from vsacli.tables.read import read_table
 from vsacli.target.column import Task
 from vsacli.tasks.cache import without_cache
@@ -29,7 +29,6 @@ SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
 # Changes whenever tables are encoded otherwise, so that remembered ones are made anew.
 ENCODING = 5
 SPLITS = ("train", "valid", "test")
-Progress = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ class _Entry:
 
 
 def read_folder_tables(
-    folder: Path, *, target: str = "target", seed: int = 0, progress: Progress | None = None
+    folder: Path, *, target: str = "target", seed: int = 0, progress: Progress = silent
 ) -> TableStore:
     """Encode every table of a folder.
 
@@ -57,7 +56,7 @@ def read_folder_tables(
     seed : int
         Of the split of tables without a manifest's (70 / 10 / 20 by table, as in the paper).
     progress : callable, optional
-        Called with (done, all, name).
+        Called before each table.
 
     Returns
     -------
@@ -76,8 +75,7 @@ def read_folder_tables(
         raise InputError(f"{folder}: no table found (looked for {', '.join(SUFFIXES)} files and manifest.csv)")
     store = TableStore([])
     for i, entry in enumerate(entries):
-        if progress is not None:
-            progress(i, len(entries), entry.name)
+        progress(f"reading {entry.name}", i, len(entries))
         try:
             store.tables.append(_encode(entry, target))
         except VsaError as e:
@@ -86,7 +84,7 @@ def read_folder_tables(
 
 
 def cached_folder(
-    folder: Path, cache: Path, *, target: str = "target", seed: int = 0, progress: Progress | None = None
+    folder: Path, cache: Path, *, target: str = "target", seed: int = 0, progress: Progress = silent
 ) -> TableStore:
     """:func:`read_folder_tables`, remembered in ``cache`` until a file of the folder changes.
 

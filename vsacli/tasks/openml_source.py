@@ -21,6 +21,7 @@ from vsacli.attributes.encoder import columns_of
 from vsacli.errors import DataError, InputError, OutputError
 from vsacli.kinds import TaskKind
 from vsacli.prepare import ReadOptions, prepare
+from vsacli.support.progress import Progress, silent
 from vsacli.tables.held import HeldTable
 from vsacli.tasks import openml_client as client
 from vsacli.tasks.cache import without_cache
@@ -32,7 +33,6 @@ from vsacli.tasks.store import EncodedTable, TableStore
 if TYPE_CHECKING:
     import pandas as pd
 
-Progress = Callable[[int, int, str], None]
 Asked = TypeVar("Asked")
 Answered = TypeVar("Answered")
 
@@ -49,7 +49,7 @@ def read_openml_tables(
     recorded: OpenMLSelection | None = None,
     refresh: bool = False,
     seed: int = 0,
-    progress: Progress | None = None,
+    progress: Progress = silent,
 ) -> tuple[TableStore, OpenMLSelection]:
     """Encode the tables of OpenML tasks, downloading what the caches lack.
 
@@ -95,15 +95,13 @@ def read_openml_tables(
     store = TableStore([])
     n = len(selection.tasks)
     for number, (candidates, split) in enumerate(zip(selection.tasks, _splits(n, seed), strict=True)):
-        if progress is not None:
-            progress(number, n, loader.title(candidates[0]))
+        progress(f"reading {loader.title(candidates[0])}", number, n)
         table, reason = loader.first_usable(candidates)
         if table is None:
             store.skipped.append((loader.title(candidates[0]), reason))
         else:
             store.tables.append(replace(table, split=split))
-    if progress is not None:
-        progress(n, n, "")
+    progress("reading tables", n, n)
     if loader.note:
         store.notes.append(loader.note)
     if not store.tables:

@@ -19,6 +19,7 @@ from vsacli.errors import OutputError, TrainingError, UsageError
 from vsacli.kinds import TaskKind
 from vsacli.support.atomic_files import replacing
 from vsacli.support.locks import locked
+from vsacli.support.wording import some
 from vsacli.tasks.episode import Episode
 from vsacli.tasks.plain import PlainSampler
 from vsacli.tasks.prior_source import random_tasks
@@ -150,7 +151,7 @@ def record_split(folder: Path, tables: TableStore, resumed: bool) -> None:
         old, new = ({json.dumps(t, sort_keys=True) for t in side} for side in (before, now["tables"]))
         gone = sorted(json.loads(t)["name"] for t in old - new)
         came = sorted(json.loads(t)["name"] for t in new - old)
-        what = f"gone or changed: {_some(gone)}" if gone else f"new: {_some(came)}" if came else "in another order"
+        what = f"gone or changed: {some(gone, 3)}" if gone else f"new: {some(came, 3)}" if came else "in another order"
         raise TrainingError(f"the tables are not those that the run began with ({what}); put them back, or start anew")
 
 
@@ -192,7 +193,3 @@ def _write_json(path: Path, content: dict[str, Any]) -> None:
             fresh.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     except OSError as e:
         raise OutputError(f"{path}: cannot be written ({e.strerror or e})") from e
-
-
-def _some(names: list[str]) -> str:
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

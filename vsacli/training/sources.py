@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,13 +11,12 @@ import numpy as np
 
 from vsacli.errors import UsageError
 from vsacli.kinds import TaskKind
+from vsacli.support.progress import Progress, silent
 from vsacli.tasks.plain import PlainSampler
 from vsacli.tasks.prior_source import random_tasks
 from vsacli.tasks.sampler import BatchSampler, EpisodeConfig
 from vsacli.tasks.store import EncodedTable, TableStore
 from vsacli.training.subset import limit_training
-
-Progress = Callable[[int, int, str], None]
 
 SYNTHETIC = ("prior", "circle-spiral")
 KINDS_OF_SOURCE = ("data", "openml", *SYNTHETIC)
@@ -132,7 +131,7 @@ def collect(
     cache: Path,
     plain: bool = False,
     record: Path | None = None,
-    progress: Progress | None = None,
+    progress: Progress = silent,
 ) -> Collection:
     """Read, download or make all tables.
 
@@ -148,7 +147,7 @@ def collect(
     record : Path, optional
         The run's folder: lists of OpenML tasks are read from there, or else written there.
     progress : callable, optional
-        Called with (done, all, name).
+        Called before each table.
 
     Raises
     ------
@@ -183,7 +182,7 @@ def circle_spiral_tables(seed: int) -> list[EncodedTable]:
     return as_tables(tasks, _splits(len(tasks), seed))
 
 
-def _folder_tables(folder: str, spec: SourceSpec, cache: Path, progress: Progress | None) -> TableStore:
+def _folder_tables(folder: str, spec: SourceSpec, cache: Path, progress: Progress) -> TableStore:
     from vsacli.tasks.folder import cached_folder
 
     path = Path(folder)
@@ -193,7 +192,7 @@ def _folder_tables(folder: str, spec: SourceSpec, cache: Path, progress: Progres
 
 
 def _openml_tables(
-    suite: str, kind: TaskKind, spec: SourceSpec, cache: Path, record: Path | None, progress: Progress | None
+    suite: str, kind: TaskKind, spec: SourceSpec, cache: Path, record: Path | None, progress: Progress
 ) -> TableStore:
     from vsacli.tasks.openml_source import OpenMLSelection, read_openml_tables
 

@@ -15,11 +15,11 @@ import pytest
 from tests.labeling.parts.conftest import LabelParts, MakeParts, bytes_of, options
 from vsacli.errors import DataError, OutputError, ResourceError, UsageError
 from vsacli.labeling.parts import plan as plan_module
-from vsacli.labeling.parts.engines import PartProgress, here
+from vsacli.labeling.parts.engines import here
 from vsacli.labeling.parts.folder import Part, check_parts, find_parts
 from vsacli.labeling.parts.plan import Plan, make_plan
 from vsacli.labeling.parts.record import NAME, Record
-from vsacli.labeling.parts.work import PartReport, label_part
+from vsacli.labeling.parts.work import PartReport, RowsDone, label_part
 from vsacli.labeling.run import label_table
 from vsacli.tables.read import read_table
 
@@ -62,7 +62,7 @@ def test_a_single_part_gets_the_bytes_of_the_file_alone(make_parts: MakeParts, l
     assert report.mean_confidence == pytest.approx(run.report.mean_confidence)
 
 
-def backwards(plan: Plan, parts: Sequence[Part], output: str, progress: PartProgress) -> Iterator[PartReport]:
+def backwards(plan: Plan, parts: Sequence[Part], output: str, progress: RowsDone) -> Iterator[PartReport]:
     for part in reversed(parts):
         yield label_part(plan, part, output, at_a_time=2)
 
@@ -244,7 +244,7 @@ class Interrupted(Exception):
 
 
 def stopping_after(number: int):
-    def engine(plan: Plan, parts: Sequence[Part], output: str, progress: PartProgress) -> Iterator[PartReport]:
+    def engine(plan: Plan, parts: Sequence[Part], output: str, progress: RowsDone) -> Iterator[PartReport]:
         for i, part in enumerate(parts):
             if i == number:
                 raise Interrupted
@@ -263,7 +263,7 @@ def test_an_interrupted_run_goes_on(make_parts: MakeParts, label_parts: LabelPar
     (out / ".vsa-0123.tmp").write_bytes(b"left by a killed run")
     worked: list[str] = []
 
-    def watching(plan: Plan, parts: Sequence[Part], output: str, progress: PartProgress) -> Iterator[PartReport]:
+    def watching(plan: Plan, parts: Sequence[Part], output: str, progress: RowsDone) -> Iterator[PartReport]:
         worked.extend(part.name for part in parts)
         yield from here(plan, parts, output, progress)
 
@@ -307,7 +307,7 @@ def test_what_is_changed_is_labeled_again(make_parts: MakeParts, label_parts: La
 def test_an_error_of_one_part_names_it_and_keeps_the_others(make_parts: MakeParts, label_parts: LabelParts, tmp_path):
     folder = make_parts(3)
 
-    def failing(plan: Plan, parts: Sequence[Part], output: str, progress: PartProgress) -> Iterator[PartReport]:
+    def failing(plan: Plan, parts: Sequence[Part], output: str, progress: RowsDone) -> Iterator[PartReport]:
         yield label_part(plan, parts[0], output)
         data = bytearray((folder / "part-1.parquet").read_bytes())
         data[8:200] = bytes(192)
@@ -322,7 +322,7 @@ def test_an_error_of_one_part_names_it_and_keeps_the_others(make_parts: MakePart
 def test_a_failure_ends_the_engine_and_leaves_no_pieces(
     make_parts: MakeParts, label_parts: LabelParts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    def engine(plan: Plan, parts: Sequence[Part], output: str, progress: PartProgress) -> Iterator[PartReport]:
+    def engine(plan: Plan, parts: Sequence[Part], output: str, progress: RowsDone) -> Iterator[PartReport]:
         try:
             yield label_part(plan, parts[0], output)
         finally:

@@ -7,7 +7,7 @@ model.safetensors and README.md. A file is kept only if its bytes have the hash 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,10 +27,9 @@ from vsacli.checkpoints.folder import (
 from vsacli.checkpoints.hub.cache import HubRef, find_cached, has_hash, is_sound, remove
 from vsacli.checkpoints.hub.client import LOGIN, check_endpoint, check_token, quiet_client, transport_error
 from vsacli.errors import CheckpointError, OutputError, VsaError
+from vsacli.support.progress import Progress, silent
 
 LARGEST = {CONFIG_FILE: LARGEST_CONFIG, WEIGHTS_FILE: LARGEST_WEIGHTS, CARD_FILE: LARGEST_CONFIG}  # bytes
-
-Progress = Callable[[str, int, int], None]  # step, kB done, kB in all
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,7 @@ def fetch(
     token: str | None = None,
     endpoint: str | None = None,
     update: bool = False,
-    progress: Progress | None = None,
+    progress: Progress = silent,
 ) -> Fetched:
     """Fetch a checkpoint into the cache, unless it is there.
 
@@ -89,7 +88,7 @@ def fetch(
     sound = folder is not None and is_sound(folder / CONFIG_FILE) and is_sound(folder / WEIGHTS_FILE)
     if folder is not None and sound and not update:
         return Fetched(read_folder(folder, str(ref)), folder.name, from_cache=True)
-    download = _Download(ref, cache_dir, token, endpoint, progress or (lambda step, done, total: None))
+    download = _Download(ref, cache_dir, token, endpoint, progress)
     try:
         folder = download.run()
     except CheckpointError as e:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NoReturn
 
 from vsacli.checkpoints.hub.card import HubFolder
 from vsacli.checkpoints.hub.client import LOGIN, check_endpoint, check_token, quiet_client, transport_error
 from vsacli.errors import CheckpointError, UsageError, VsaError
-
-Progress = Callable[[str, int, int], None]
+from vsacli.support.progress import Progress, silent
 
 
 @dataclass(frozen=True)
@@ -31,7 +29,7 @@ def publish(
     message: str | None = None,
     token: str | None = None,
     endpoint: str | None = None,
-    progress: Progress | None = None,
+    progress: Progress = silent,
 ) -> Published:
     """Commit the files to the branch ``main`` of a repository; other files that it has stay.
 
@@ -69,7 +67,6 @@ def publish(
         raise CheckpointError(f"{repo}: the Hub is offline by HF_HUB_OFFLINE; unset that to publish")
     if token is None:
         raise UsageError(f"{repo}: publishing needs a token with the right to write; {LOGIN}")
-    show = progress or (lambda step, done, total: None)
     api = HfApi(endpoint=address, token=token, library_name="vsacli", library_version=__version__)
     # As streams they go by Git LFS, which every Hub knows; Xet would wait minutes for one that does not know it.
     operations = [CommitOperationAdd(name, io.BytesIO(data)) for name, data in folder.files.items()]
@@ -77,10 +74,10 @@ def publish(
     size = sum(len(data) for data in folder.files.values()) // 1000
     try:
         with quiet_client():
-            show("publishing (kB)", 0, size)
+            progress("publishing (kB)", 0, size)
             api.create_repo(repo, private=private or None, exist_ok=True)
             done = api.create_commit(repo, operations, commit_message=commit_message)
-            show("publishing (kB)", size, size)
+            progress("publishing (kB)", size, size)
     except VsaError:
         raise
     except Exception as e:

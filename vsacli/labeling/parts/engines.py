@@ -14,13 +14,12 @@ from multiprocessing.connection import wait as wait_for
 from vsacli.errors import ResourceError
 from vsacli.labeling.parts.folder import Part
 from vsacli.labeling.parts.plan import Plan
-from vsacli.labeling.parts.work import PartReport, label_part
+from vsacli.labeling.parts.work import PartReport, RowsDone, label_part
 
-PartProgress = Callable[[int], None]  # rows answered of the part at hand
-Engine = Callable[[Plan, Sequence[Part], str, PartProgress], Iterator[PartReport]]
+Engine = Callable[[Plan, Sequence[Part], str, RowsDone], Iterator[PartReport]]
 
 
-def here(plan: Plan, parts: Sequence[Part], output: str, progress: PartProgress) -> Iterator[PartReport]:
+def here(plan: Plan, parts: Sequence[Part], output: str, progress: RowsDone) -> Iterator[PartReport]:
     """Label the parts one after the other in this process, with as many threads as torch would take."""
     import torch
 
@@ -31,7 +30,7 @@ def here(plan: Plan, parts: Sequence[Part], output: str, progress: PartProgress)
 def in_processes(workers: int) -> Engine:
     """Label parts in that many processes, one thread each."""
 
-    def run(plan: Plan, parts: Sequence[Part], output: str, progress: PartProgress) -> Iterator[PartReport]:
+    def run(plan: Plan, parts: Sequence[Part], output: str, progress: RowsDone) -> Iterator[PartReport]:
         pool = ProcessPoolExecutor(
             workers, mp_context=get_context("spawn"), initializer=_start_worker, initargs=(plan, output)
         )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from vsacli.errors import DataError, InputError, OutputError, UsageError
+from vsacli.support.wording import some
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -81,7 +82,9 @@ def find_parts(folder: str) -> tuple[list[Part], list[str]]:
                 name = file if below == "." else f"{below}/{file}"
                 (names if file.lower().endswith(ENDINGS) else others).append(name)
     if not names:
-        what = f"; {_some(sorted(others))} is no Parquet: name one file, or save the parts as Parquet" if others else ""
+        what = (
+            f"; {some(sorted(others), 1)} is no Parquet: name one file, or save the parts as Parquet" if others else ""
+        )
         raise DataError(f"{folder} is a folder without Parquet parts (*.parquet, *.pq){what}")
     names.sort()
     return [Part(name, os.path.join(folder, *name.split("/")), _keys(name)) for name in names], sorted(others)
@@ -159,8 +162,8 @@ def check_folders(folder: str, output: str | None, parts: Sequence[Part], labele
     strangers = [part.name for part in found if part.name not in expected]
     if strangers:
         raise OutputError(
-            f"cannot write {output}: it holds {_some(strangers)}, which {folder} does not, and readers would take all "
-            f"for one table; remove what is old, or name another folder"
+            f"cannot write {output}: it holds {some(strangers, 1)}, which {folder} does not, and readers would take "
+            f"all for one table; remove what is old, or name another folder"
         )
 
 
@@ -245,7 +248,3 @@ def _keys(name: str) -> tuple[tuple[str, str | None], ...]:
 
 def _named(part: Part) -> str:
     return "/".join(f"{key}=…" for key, _ in part.keys) or "without keys"
-
-
-def _some(names: Sequence[str]) -> str:
-    return names[0] + (f" and {len(names) - 1} more" if len(names) > 1 else "")

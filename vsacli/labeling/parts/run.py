@@ -15,6 +15,7 @@ from vsacli.labeling.parts.plan import Plan, make_plan
 from vsacli.labeling.parts.record import Record, fingerprint_of, sole_run
 from vsacli.labeling.parts.work import PartReport
 from vsacli.support.progress import Progress, silent
+from vsacli.support.wording import some
 
 if TYPE_CHECKING:
     from vsacli.tables.table import Table
@@ -67,9 +68,7 @@ def label_folder(
         plan = make_plan(folder, columns, parts, options, labeled=labeled, progress=progress)
         report = plan.report
         if others:
-            report.notes.append(
-                f"not copied, because they are no Parquet: {', '.join(others[:5])}{_more(len(others) - 5)}"
-            )
+            report.notes.append(f"not copied, because they are no Parquet: {some(others, 5)}")
         try:
             os.makedirs(output, exist_ok=True)
         except OSError as error:
@@ -135,7 +134,3 @@ def _add_up(report: LabelReport, parts: Sequence[Part], reports: dict[str, PartR
     elif missing:
         report.mean_std = sum(one.std for one in ordered) / missing
     report.notes += ordered[0].notes
-
-
-def _more(number: int) -> str:
-    return f" and {number:,} more" if number > 0 else ""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from vsacli.tables.parquet.table import ParquetTable
 
 RowsDone = Callable[[int], None]
+"""Called with the number of rows of a part that are answered."""
 
 
 @dataclass

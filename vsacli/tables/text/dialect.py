@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Literal
 
 from vsacli.errors import DataError, UsageError
 from vsacli.tables.text.encoding import line_of
+from vsacli.tables.text.marks import DELIMITER_NAMES, DELIMITERS
 from vsacli.tables.text.preamble import comment_lines, line_start, sep_line
 from vsacli.tables.text.scanner import BACKSLASH, QUOTE, WINDOW, Bytes, Dialect, Misfit
 from vsacli.tables.text.spans import SpanIndex, header_size, index_table
@@ -38,9 +39,6 @@ if TYPE_CHECKING:
 CANDIDATES = b"\t;,|"
 """Delimiters that are looked for. Of two that fit equally well the first one wins: in a file separated by
 semicolons the comma is likely to occur once in every row (as a decimal mark), and hardly the reverse."""
-
-_NAMES = {"\t": "tab", ";": "semicolon", ",": "comma", "|": "bar", " ": "space"}
-_SPELLINGS = {**{name: mark for mark, name in _NAMES.items()}, "\\t": "\t"}
 
 
 @dataclass(frozen=True)
@@ -70,7 +68,7 @@ def delimiter_byte(delimiter: str) -> int:
     UsageError
         It is not one ASCII character, or a quote or line end.
     """
-    mark = _SPELLINGS.get(delimiter.lower(), delimiter)
+    mark = DELIMITERS.get(delimiter.lower(), delimiter)
     if len(mark) != 1 or not mark.isascii() or mark in '\r\n"\0':
         raise UsageError(
             f"--delimiter {delimiter!r} cannot be one: give one ASCII character, or tab, comma, semicolon, bar, space"
@@ -80,7 +78,7 @@ def delimiter_byte(delimiter: str) -> int:
 
 def name_of(delimiter: int) -> str:
     mark = chr(delimiter)
-    return _NAMES.get(mark, repr(mark))
+    return DELIMITER_NAMES.get(mark, repr(mark))
 
 
 def detect(data: Bytes, start: int, name: str, delimiter: str | None = None, header_line: int | None = None) -> Layout:

@@ -12,16 +12,10 @@ from dataclasses import dataclass
 
 from vsacli.errors import DataError, UsageError
 from vsacli.support.privacy import quoted
+from vsacli.tables.text.marks import byte_order_mark
 
 CHUNK = 1 << 20
 
-_BOMS = (  # UTF-32 first: its little-endian mark begins with that of UTF-16
-    (codecs.BOM_UTF32_LE, "utf-32-le"),
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
 _NUL_SHARE = 0.2
 """Share of NUL bytes from which a text is taken for UTF-16 without a byte order mark."""
 
@@ -85,7 +79,7 @@ def to_utf8(data: bytes | bytearray, name: str, encoding: str | None = None) -> 
 
 
 def _find(data: bytes | bytearray, name: str, encoding: str | None) -> Encoding:
-    mark, marked = next(((m, c) for m, c in _BOMS if data.startswith(m)), (b"", ""))
+    mark, marked = byte_order_mark(data) or (b"", "")
     if encoding is None:
         return Encoding(marked or "utf-8", mark)
     codec = _codec_name(encoding).removesuffix("-sig")
