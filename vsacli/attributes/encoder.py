@@ -15,6 +15,7 @@ from vsacli.attributes.choose import AnId, Fitted, LeftOut, fit_column, simplifi
 from vsacli.attributes.column_encoders import ColumnEncoder
 from vsacli.attributes.column_kinds import MIN_SEQUENCE, NEARLY_ALL, says_id
 from vsacli.errors import ResourceError
+from vsacli.attributes.given import GivenEncoder, GivenPatterns, given_rows, with_given
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,8 +37,9 @@ class AttributeEncoder:
     """Turn the columns of a table into attributes.
 
     Every column is read by `vsacli.attributes.choose.fit_column`, which decides from all of its rows whether it holds
-    numbers, booleans, categories, dates, times or text, and how many attributes it becomes. Ids, constants, empty
-    columns and values that are no cells (lists, bytes) are left out and named.
+    numbers, booleans, categories, dates, times or text, and how many attributes it becomes; one more says which cells
+    are filled, if some are empty (`vsacli.attributes.given`). Ids, constants, empty columns and values that are no cells
+    (lists, bytes) are left out and named.
 
     Parameters
     ----------
@@ -67,6 +69,7 @@ class AttributeEncoder:
         self.used: dict[str, int] = {}
         self.left_out: list[tuple[str, str]] = []
         self._encoders: dict[Key, ColumnEncoder] = {}
+        self._patterns = GivenPatterns()
 
     @property
     def widths(self) -> list[int]:
@@ -162,6 +165,7 @@ class AttributeEncoder:
     ) -> Iterator[tuple[int, np.ndarray | None]]:
         """Fit column after column; yield its number of rows and its attributes (None if left out)."""
         self.attribute_names, self.used, self.left_out, self._encoders = [], {}, [], {}
+        self._patterns = GivenPatterns()
         fallbacks: list[tuple[Key, int, Fitted]] = []
         for key, column in _keyed(columns):
             n_rows, encoded = len(column), None
@@ -206,6 +210,8 @@ class AttributeEncoder:
 
     def _use(self, key: Key, fitted: Fitted) -> np.ndarray:
         encoder, encoded = fitted
+        if self._patterns.is_new(given_rows(encoded)):
+            encoder, encoded = GivenEncoder(encoder), with_given(encoded)
         name, number = key
         self._encoders[key] = encoder
         self.used[name] = self.used.get(name, 0) + len(encoder.names)

@@ -106,3 +106,13 @@ def scale_targets(batch: TaskBatch, standardize: bool) -> tuple[TaskBatch, Targe
     spread = (residual.square().sum(1, keepdim=True) / count).sqrt()
     spread = torch.where(spread > 1e-12, spread, torch.ones_like(spread))
     return replace(batch, y=residual / spread), TargetScale(centre, spread)
+
+
+def scale_answers(batch: TaskBatch, scale: TargetScale) -> TaskBatch:
+    """Answers along the graph to the scale of the targets; the last channel is not an answer and stays."""
+    structure = batch.structure
+    if structure is None:
+        return batch
+    answers = (structure.answers[..., :-1] - scale.centre.unsqueeze(-1)) / scale.spread.unsqueeze(-1)
+    answers = torch.cat([answers, structure.answers[..., -1:]], -1)
+    return replace(batch, structure=replace(structure, answers=answers))

@@ -10,10 +10,39 @@ Shape legend, used all over ``vsacli.nn``::
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import torch
 from torch import Tensor
+
+
+@dataclass
+class StructureBatch:
+    """What all rows of a task's table say of its rows (:class:`vsacli.structure.RowStructure`), padded.
+
+    Attributes
+    ----------
+    coordinates : Tensor, shape (B, N, K)
+        Diffusion coordinates.
+    weights : Tensor, shape (B, K)
+        How much each counts, from 0 to 1.
+    mask : Tensor of bool, shape (B, K)
+        False where a task has no such coordinate.
+    answers : Tensor, shape (B, N, C, A)
+        Answers along the graph; for numbers, the first A - 1 are in the units of the targets.
+    answered : Tensor of bool, shape (B, N)
+        False where a row has no answers.
+    """
+
+    coordinates: Tensor
+    weights: Tensor
+    mask: Tensor
+    answers: Tensor
+    answered: Tensor
+
+    def map(self, f: Callable[[Tensor], Tensor]) -> StructureBatch:
+        """The same with each tensor replaced by ``f`` of it."""
+        return StructureBatch(*(f(getattr(self, field.name)) for field in fields(self)))
 
 
 @dataclass
@@ -36,6 +65,8 @@ class TaskBatch:
         False where the attribute is padding.
     class_mask : Tensor of bool, shape (B, C)
         False where the class (or target) is padding.
+    structure : StructureBatch, optional
+        What the whole tables say of these rows; None: nothing is known of them.
     """
 
     x: Tensor
@@ -45,20 +76,22 @@ class TaskBatch:
     row_mask: Tensor
     attr_mask: Tensor
     class_mask: Tensor
+    structure: StructureBatch | None = None
 
     def to(self, device: torch.device | str, non_blocking: bool = False) -> TaskBatch:
         """The same tasks on another device."""
-        return self._map(lambda t: t.to(device, non_blocking=non_blocking))
+        return self.map(lambda t: t.to(device, non_blocking=non_blocking))
 
     def pin_memory(self) -> TaskBatch:
         """The same tasks in page-locked memory."""
-        return self._map(lambda t: t.pin_memory())
+        return self.map(lambda t: t.pin_memory())
 
     def double(self) -> TaskBatch:
         """The same tasks with values in float64, for exact tests."""
-        return self._map(lambda t: t.double() if t.is_floating_point() else t)
+        return self.map(lambda t: t.double() if t.is_floating_point() else t)
 
-    def _map(self, f: Callable[[Tensor], Tensor]) -> TaskBatch:
+    def map(self, f: Callable[[Tensor], Tensor]) -> TaskBatch:
+        """The same tasks with each tensor replaced by ``f`` of it."""
         return TaskBatch(
             x=f(self.x),
             observed=f(self.observed),
@@ -67,6 +100,7 @@ class TaskBatch:
             row_mask=f(self.row_mask),
             attr_mask=f(self.attr_mask),
             class_mask=f(self.class_mask),
+            structure=None if self.structure is None else self.structure.map(f),
         )
 
     @property

@@ -97,6 +97,7 @@ class VSAConfig(NetworkConfig):
     head: Literal["prototype", "label_propagation", "gp"] = "prototype"
     readout: bool = True  # add what an unlabeled row's own label slots say to what the head says
     kernel_ridge: bool = False  # read the answers of kernel ridge regression, and follow them as far as they serve
+    structure: bool = False  # read what all rows of the table say of each (vsacli.structure)
 
     def __post_init__(self) -> None:
         heads = {"classification": ("prototype", "label_propagation"), "regression": ("gp",)}
@@ -134,6 +135,7 @@ class VSAConfig(NetworkConfig):
             f"{self.layers} layers of attention along {blocks}, width {self.width}, {self.heads} heads of"
             f" {self.head_width}, {self.residual} residuals, {self.head} head"
             + (", reading kernel ridge answers" if self.kernel_ridge else "")
+            + (", reading the structure of the whole table" if self.structure else "")
         )
 
 

@@ -7,11 +7,22 @@ Sections 3.3-3.6 of the paper. Nothing depends on the number of rows, attributes
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from vsacli.nn.answers import ClassOutput, Head, RegressionOutput, class_logits, class_output, gp_moments, scale_targets
+from vsacli.nn.answers import (
+    ClassOutput,
+    Head,
+    RegressionOutput,
+    class_logits,
+    class_output,
+    gp_moments,
+    scale_answers,
+    scale_targets,
+)
 from vsacli.nn.batch import TaskBatch
 from vsacli.nn.block import Block, feed_forward
 from vsacli.nn.config import VSAConfig
@@ -20,6 +31,14 @@ from vsacli.nn.inputs import input_tensor, input_width
 from vsacli.nn.kernel_ridge import MODELS, kernel_ridge_answers
 from vsacli.nn.network import Network
 from vsacli.nn.slices import can_be_sliced, hidden_in_slices
+from vsacli.nn.structure import (
+    FOLLOWED_AT_FIRST,
+    known_answers,
+    structure_answers,
+    structure_channels,
+    structure_width,
+    with_coordinates,
+)
 
 
 class VSAModel(Network[VSAConfig]):
@@ -29,6 +48,8 @@ class VSAModel(Network[VSAConfig]):
         super().__init__(config)
         prenorm = config.residual == "prenorm"
         d3 = input_width(config) + (MODELS if config.kernel_ridge else 0)
+        self.structure_width = structure_width(config.kind) if config.structure else 0
+        d3 += self.structure_width
         if prenorm:
             # Identity residuals need the full width from the first block on.
             self.embed_in = feed_forward(d3, config.width, config.width, 2, nn.GELU)
@@ -62,6 +83,11 @@ class VSAModel(Network[VSAConfig]):
             self.follow = nn.Linear(d3, MODELS)
             nn.init.zeros_(self.follow.weight)
             nn.init.zeros_(self.follow.bias)
+        self.follow_graph: nn.Linear | None = None
+        if config.structure:
+            self.follow_graph = nn.Linear(d3, structure_answers(config.kind))
+            nn.init.zeros_(self.follow_graph.weight)
+            nn.init.constant_(self.follow_graph.bias, FOLLOWED_AT_FIRST[config.kind])
 
     def forward(self, batch: TaskBatch) -> ClassOutput | RegressionOutput:
         """Answers for the unlabeled rows of each task."""
@@ -72,6 +98,7 @@ class VSAModel(Network[VSAConfig]):
     def classify(self, batch: TaskBatch) -> ClassOutput:
         """Class probabilities (section 3.4): head on embeddings, plus readout, masked last."""
         closed = self._closed_form(batch)
+        batch = self._with_structure(batch)
         z = self._hidden(batch, closed)
         logits = class_logits(self.head, batch, self._embeddings(batch, z))
         slots = z[:, batch.n_labeled :, batch.x.shape[2] :]  # (B, U, C, H)
@@ -80,12 +107,17 @@ class VSAModel(Network[VSAConfig]):
         if self.follow is not None and closed is not None:
             share = self.follow(slots).to(logits.dtype)  # (B, U, C, 3)
             logits = logits + (share * closed[:, batch.n_labeled :]).sum(-1)
+        if self.follow_graph is not None and batch.structure is not None:
+            share = self.follow_graph(slots).to(logits.dtype)  # (B, U, C, A')
+            along = known_answers(batch)[:, batch.n_labeled :, :, : share.shape[-1]].to(logits.dtype)
+            logits = logits + (share * along).sum(-1)
         return class_output(logits, batch)
 
     def regress(self, batch: TaskBatch) -> RegressionOutput:
         """Mean and variance (section 3.6), computed on targets scaled by the labeled rows."""
         batch, scale = scale_targets(batch, self.config.standardize)
         closed = self._closed_form(batch)
+        batch = self._with_structure(scale_answers(batch, scale))
         z = self._hidden(batch, closed)
         mean, var = gp_moments(self.head, batch, self._embeddings(batch, z))
         slots = z[:, batch.n_labeled :, batch.x.shape[2] :]  # (B, U, T, H)
@@ -96,11 +128,20 @@ class VSAModel(Network[VSAConfig]):
         if self.follow is not None and closed is not None:
             share = self.follow(slots).to(mean.dtype)  # (B, U, T, 3)
             mean = mean + (share * (closed[:, batch.n_labeled :] - mean.unsqueeze(-1))).sum(-1)
+        if self.follow_graph is not None and batch.structure is not None:
+            share = self.follow_graph(slots).to(mean.dtype)  # (B, U, T, A')
+            along = known_answers(batch)[:, batch.n_labeled :, :, : share.shape[-1]].to(mean.dtype)
+            known = batch.structure.answered[:, batch.n_labeled :, None, None]
+            mean = mean + (share * known * (along - mean.unsqueeze(-1))).sum(-1)
         return scale.undo(mean, var)
 
     def _closed_form(self, batch: TaskBatch) -> Tensor | None:
         """Answers of kernel ridge regression (B, N, C, 3), where the network reads them."""
         return kernel_ridge_answers(batch) if self.config.kernel_ridge else None
+
+    def _with_structure(self, batch: TaskBatch) -> TaskBatch:
+        """The tasks with coordinates as attributes, where the network reads the structure of tables."""
+        return with_coordinates(batch) if self.structure_width else replace(batch, structure=None)
 
     def _hidden(self, batch: TaskBatch, closed: Tensor | None) -> Tensor:
         """The representation after the last block, (B, N, M + C, H)."""
@@ -108,6 +149,8 @@ class VSAModel(Network[VSAConfig]):
         if closed is not None:
             # They stand in the label slots; attributes have none.
             z = torch.cat([z, F.pad(closed.to(z.dtype), (0, 0, batch.x.shape[2], 0))], -1)
+        if self.structure_width:
+            z = torch.cat([z, structure_channels(batch, self.structure_width)], -1)
         slots = torch.cat([batch.attr_mask, batch.class_mask], 1)  # (B, S)
         if can_be_sliced(self.blocks, z, batch.row_mask, slots):
             return hidden_in_slices(self.embed_in, self.blocks, self.norm_out, z)
@@ -119,8 +162,11 @@ class VSAModel(Network[VSAConfig]):
     def embed(self, batch: TaskBatch) -> Tensor:
         """Embeddings of all rows, (B, N, M * H^(B)); 0 at attributes that are padding."""
         if self.config.kind == "regression":
-            batch, _ = scale_targets(batch, self.config.standardize)
-        return self._embeddings(batch, self._hidden(batch, self._closed_form(batch)))
+            batch, scale = scale_targets(batch, self.config.standardize)
+            batch = scale_answers(batch, scale)
+        m, closed = batch.x.shape[2], self._closed_form(batch)
+        batch = self._with_structure(batch)
+        return self._embeddings(batch, self._hidden(batch, closed))[:, :, : m * self.config.channels]
 
     def _embeddings(self, batch: TaskBatch, z: Tensor) -> Tensor:
         m = batch.x.shape[2]

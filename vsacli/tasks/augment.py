@@ -17,7 +17,7 @@ from vsacli.tasks.store import EncodedTable
 class AugmentConfig:
     """Chances of each change; all 0 gives the paper's plain episodes."""
 
-    other_target: float = 0.25  # another column of the table is the target
+    other_target: float = 0.15  # another column of the table is the target
     column_subset: float = 0.2  # only a random subset of the columns is seen (wide tables always are)
     class_subset: float = 0.3  # only a random subset of the classes is seen
     class_merge: float = 0.1  # two or more classes become one

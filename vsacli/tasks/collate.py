@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from vsacli.nn.batch import TaskBatch
+from vsacli.nn.batch import StructureBatch, TaskBatch
 from vsacli.tasks.episode import Episode
 
 
@@ -95,5 +95,36 @@ def collate(episodes: Sequence[Episode]) -> EpisodeBatch:
         row_mask=torch.from_numpy(rows),
         attr_mask=torch.from_numpy(attrs),
         class_mask=torch.from_numpy(class_mask),
+        structure=_collated_structure(episodes, n_l, n_u, c),
     )
     return EpisodeBatch(tasks, torch.from_numpy(answer), torch.from_numpy(scored))
+
+
+def _collated_structure(
+    episodes: Sequence[Episode], n_labeled: int, n_unlabeled: int, n_classes: int
+) -> StructureBatch | None:
+    """The structures of episodes, padded to common sizes; None if no episode has one."""
+    known = [e.structure for e in episodes if e.structure is not None]
+    if not known:
+        return None
+    b, n = len(episodes), n_labeled + n_unlabeled
+    k = max(len(s.weights) for s in known)
+    coordinates = np.zeros((b, n, k), np.float32)
+    weights = np.zeros((b, k), np.float32)
+    mask = np.zeros((b, k), bool)
+    answers = np.zeros((b, n, n_classes, known[0].answers.shape[2]), np.float32)
+    answered = np.zeros((b, n), bool)
+    for i, e in enumerate(episodes):
+        s = e.structure
+        if s is None:
+            continue
+        own = len(s.weights)
+        weights[i, :own] = s.weights
+        mask[i, :own] = True
+        there = np.isfinite(s.answers).all((1, 2))
+        for first, part in ((0, slice(0, e.n_labeled)), (n_labeled, slice(e.n_labeled, len(e.x)))):
+            at = slice(first, first + len(s.coordinates[part]))
+            coordinates[i, at, :own] = s.coordinates[part]
+            answers[i, at, : e.n_classes] = np.where(there[part, None, None], s.answers[part], 0)
+            answered[i, at] = there[part]
+    return StructureBatch(*map(torch.from_numpy, (coordinates, weights, mask, answers, answered)))

@@ -81,3 +81,51 @@ def draw_rows(
     k = min(labeled, len(rows) - 2)
     rest = np.concatenate([rows[k:], np.flatnonzero(~known)])
     return rows[:k], rng.permutation(rest)[:unlabeled]
+
+
+def draw_mixed(
+    rng: np.random.Generator, y: np.ndarray, shots: int, unlabeled: int
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Episodes as users have them: so many labels a class, or as they come, beside rows in other proportions.
+
+    Labels are balanced three times out of four. The others are the table's remaining rows as they come, or half of the
+    time in proportions drawn from a Dirichlet distribution, so that labels do not tell how frequent a class is.
+
+    Parameters
+    ----------
+    rng : Generator
+    y : ndarray of int, shape (n,)
+        Classes; -1 where unknown: such rows can be drawn as unlabeled context.
+    shots : int
+        Labeled rows per class.
+    unlabeled : int
+        Unlabeled rows in all, at most.
+
+    Returns
+    -------
+    labeled, unlabeled : ndarray of int, or None
+        None where no two classes or too few rows are there.
+    """
+    if rng.random() < 0.75:
+        drawn = draw_balanced(rng, y, shots, 0)
+    else:
+        drawn = draw_natural(rng, y, shots * len(np.unique(y[y >= 0])), 1)
+    if drawn is None:
+        return None
+    labeled = drawn[0]
+    left = np.ones(len(y), bool)
+    left[labeled] = False
+    rest = rng.permutation(np.flatnonzero(left))
+    if rng.random() < 0.5:
+        classes, code = np.unique(y[rest], return_inverse=True)
+        wanted = rng.dirichlet(np.full(len(classes), rng.choice([0.5, 1.0, 3.0])))
+        # As many rows as have these proportions, but a handful in any case.
+        counts = np.bincount(code)
+        total = max(float((counts / np.maximum(wanted, 1e-9)).min()), min(unlabeled, 30.0))
+        most = np.maximum(np.round(wanted * min(total, unlabeled)), 1)
+        place = np.empty(len(rest), np.int64)
+        for c in range(len(classes)):
+            own = code == c
+            place[own] = np.arange(own.sum())
+        rest = rest[place < most[code]]
+    return labeled, rest[:unlabeled]

@@ -15,7 +15,7 @@ import numpy as np
 from vsacli.kinds import TaskKind
 
 if TYPE_CHECKING:
-    pass
+    from vsacli.structure import RowStructure
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,8 @@ class Episode:
         The table that the episode comes from.
     family : str
         Tables of one family are near relatives; means are taken over families.
+    structure : RowStructure, optional
+        What all rows of the table, with these labels, say of these rows.
     """
 
     x: np.ndarray
@@ -52,6 +54,7 @@ class Episode:
     scored: np.ndarray
     name: str = ""
     family: str = ""
+    structure: RowStructure | None = None
 
     @property
     def n_unlabeled(self) -> int:

@@ -6,7 +6,7 @@ import numpy as np
 
 from vsacli.tasks.draw import draw_balanced, draw_rows
 from vsacli.tasks.episode import Episode
-from vsacli.tasks.sampler import BatchPlan, BatchSampler, _class_episode, _log_uniform, _number_episode
+from vsacli.tasks.sampler import BatchPlan, BatchSampler, _log_uniform, class_episode, number_episode
 from vsacli.tasks.store import EncodedTable
 
 SYNTHETIC_ATTRIBUTES = (2, 10)
@@ -42,9 +42,9 @@ class PlainSampler(BatchSampler):
             return (
                 None
                 if rows is None
-                else _class_episode(table.x[np.concatenate(rows)], y, rows, table.name, table.family)
+                else class_episode(rng, table.x[np.concatenate(rows)], y, rows, plan, table.name, table.family)
             )
         rows = draw_rows(rng, np.isfinite(table.y), plan.labeled, plan.unlabeled)
         if rows is None:
             return None
-        return _number_episode(rng, table.x[np.concatenate(rows)], table.y, rows, table.name, table.family)
+        return number_episode(rng, table.x[np.concatenate(rows)], table.y, rows, plan, table.name, table.family)

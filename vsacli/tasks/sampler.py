@@ -11,8 +11,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from vsacli.support.threads import one_thread
 from vsacli.errors import TrainingError
 from vsacli.kinds import TaskKind
+from vsacli.structure import RowStructure, TableStructure
+from vsacli.structure.table import COORDINATES
 from vsacli.tasks.augment import (
     AugmentConfig,
     change_attributes,
@@ -22,7 +25,7 @@ from vsacli.tasks.augment import (
     column_as_numbers,
     limit_classes,
 )
-from vsacli.tasks.draw import draw_balanced, draw_natural, draw_rows
+from vsacli.tasks.draw import draw_balanced, draw_mixed, draw_natural, draw_rows
 from vsacli.tasks.episode import Episode
 from vsacli.tasks.store import EncodedTable, TableStore
 
@@ -38,7 +41,10 @@ class EpisodeConfig:
     attributes: tuple[int, int] = (3, 64)  # largest number of attributes in a batch
     max_classes: int = 25
     max_rows: int = 320  # rows of an episode
-    natural: float = 0.3  # share of episodes in the table's own class proportions
+    natural: float = 0.25  # share of episodes in the table's own class proportions
+    mixed: float = 0.45  # share of episodes in which labels and other rows have different class proportions
+    structure: float = 0.0  # share of episodes with the structure of their table
+    pool: tuple[int, int] = (64, 600)  # rows of a table that its structure is computed from
     synthetic: float = 0.5  # share of synthetic episodes
     cells: int = 24_000  # rows x slots of a batch: sets the number of tasks in it
     tasks: tuple[int, int] = (4, 512)  # tasks of a batch
@@ -58,6 +64,16 @@ class BatchPlan:
     labeled: int  # rows per class, or in all for regression
     unlabeled: int
     tasks: int
+    pool: int = 0  # rows of which the structure is computed; 0: there is none
+
+    @property
+    def drawn_rows(self) -> int:
+        """Unlabeled rows to draw: those that are read, and what else the structure is computed from."""
+        return max(self.unlabeled * self.classes, self.pool - self.labeled * self.classes)
+
+    def read(self, unlabeled: np.ndarray) -> np.ndarray:
+        """Those of the drawn rows that the network reads."""
+        return unlabeled[: self.unlabeled * self.classes] if self.pool else unlabeled
 
 
 class BatchSampler:
@@ -148,8 +164,10 @@ class BatchSampler:
             classes = 1
             labeled, unlabeled = _log_uniform(rng, c.labeled_rows), _log_uniform(rng, c.unlabeled_rows)
             rows = labeled + unlabeled
-        tasks = int(np.clip(c.cells // (rows * (attributes + classes)), *c.tasks))
-        return BatchPlan(classes, attributes, labeled, unlabeled, tasks)
+        pool = max(rows, _log_uniform(rng, c.pool)) if rng.random() < c.structure else 0
+        slots = attributes + classes + (COORDINATES if pool else 0)
+        tasks = int(np.clip(c.cells // (rows * slots), *c.tasks))
+        return BatchPlan(classes, attributes, labeled, unlabeled, tasks, pool)
 
     def _real(self, rng: np.random.Generator, table: EncodedTable, plan: BatchPlan) -> Episode | None:
         aug = self.config.augment
@@ -180,16 +198,16 @@ class BatchSampler:
         if rows is None:
             return None
         x = self._attributes(rng, table, left, np.concatenate(rows), plan)
-        return _class_episode(x, y, rows, table.name, table.family)
+        return class_episode(rng, x, y, rows, plan, table.name, table.family)
 
     def _regression(
         self, rng: np.random.Generator, table: EncodedTable, y: np.ndarray, left: np.ndarray, plan: BatchPlan
     ) -> Episode | None:
-        rows = draw_rows(rng, np.isfinite(y), plan.labeled, plan.unlabeled)
+        rows = draw_rows(rng, np.isfinite(y), plan.labeled, plan.drawn_rows)
         if rows is None:
             return None
         x = self._attributes(rng, table, left, np.concatenate(rows), plan)
-        return _number_episode(rng, x, y, rows, table.name, table.family)
+        return number_episode(rng, x, y, rows, plan, table.name, table.family)
 
     def _attributes(
         self, rng: np.random.Generator, table: EncodedTable, left: np.ndarray, rows: np.ndarray, plan: BatchPlan
@@ -200,26 +218,29 @@ class BatchSampler:
     def _class_rows(
         self, rng: np.random.Generator, y: np.ndarray, plan: BatchPlan
     ) -> tuple[np.ndarray, np.ndarray] | None:
-        if rng.random() < self.config.natural:
+        how = rng.random()
+        if how < self.config.natural:
             # Proportions cost no padding: the rows in all are those of a balanced episode.
-            return draw_natural(rng, y, plan.labeled * plan.classes, plan.unlabeled * plan.classes)
-        return draw_balanced(rng, y, plan.labeled, plan.unlabeled)
+            return draw_natural(rng, y, plan.labeled * plan.classes, plan.drawn_rows)
+        if how < self.config.natural + self.config.mixed:
+            return draw_mixed(rng, y, plan.labeled, plan.drawn_rows)
+        return draw_balanced(rng, y, plan.labeled, -(-plan.drawn_rows // plan.classes))
 
     def _synthetic(self, rng: np.random.Generator, plan: BatchPlan, n: int) -> list[Episode]:
         assert self.prior is not None
         rows = plan.labeled + plan.unlabeled
         if self.kind == "classification":
             rows = 2 * rows * plan.classes  # spare rows, so that balanced draws find enough of each class
-        xs, ys = self.prior(rng, self.kind, n, rows, plan.attributes, plan.classes)
+        xs, ys = self.prior(rng, self.kind, n, max(rows, plan.pool), plan.attributes, plan.classes)
         episodes = []
         for x, y in zip(xs, ys, strict=True):
             if self.kind == "regression":
-                drawn = draw_rows(rng, np.isfinite(y), plan.labeled, plan.unlabeled)
-                episode = None if drawn is None else _number_episode(rng, x[np.concatenate(drawn)], y, drawn)
+                drawn = draw_rows(rng, np.isfinite(y), plan.labeled, plan.drawn_rows)
+                episode = None if drawn is None else number_episode(rng, x[np.concatenate(drawn)], y, drawn, plan)
             else:
                 y = limit_classes(rng, y, plan.classes, 2, self.config.augment)
                 drawn = self._class_rows(rng, y, plan)
-                episode = None if drawn is None else _class_episode(x[np.concatenate(drawn)], y, drawn)
+                episode = None if drawn is None else class_episode(rng, x[np.concatenate(drawn)], y, drawn, plan)
             if episode is not None:
                 episodes.append(episode)
         return episodes
@@ -230,10 +251,17 @@ def _log_uniform(rng: np.random.Generator, limits: tuple[int, int]) -> int:
     return int(np.clip(np.floor(np.exp(rng.uniform(np.log(low), np.log(high + 1)))), low, high))
 
 
-def _class_episode(
-    x: np.ndarray, y: np.ndarray, rows: tuple[np.ndarray, np.ndarray], name: str = "synthetic", family: str = ""
+def class_episode(
+    rng: np.random.Generator,
+    x: np.ndarray,
+    y: np.ndarray,
+    rows: tuple[np.ndarray, np.ndarray],
+    plan: BatchPlan,
+    name: str = "synthetic",
+    family: str = "",
 ) -> Episode | None:
-    labeled, unlabeled = rows
+    """An episode of classes, of drawn rows and their attributes ``x``; the first unlabeled ones are read."""
+    labeled, unlabeled = rows[0], plan.read(rows[1])
     # Classes that no labeled row shows cannot be told; their rows stay as context only.
     shown, support = np.unique(y[labeled], return_inverse=True)
     if len(shown) < 2 or not len(unlabeled):
@@ -243,8 +271,9 @@ def _class_episode(
     answer = code[y[unlabeled]]
     if not (answer >= 0).any():
         return None
+    n = len(labeled) + len(unlabeled)
     return Episode(
-        x=x,
+        x=x[:n],
         n_labeled=len(labeled),
         y=np.concatenate([support, answer]).astype(np.int64),
         kind="classification",
@@ -252,27 +281,43 @@ def _class_episode(
         scored=answer >= 0,
         name=name,
         family=family,
+        structure=structure_of(rng, x, n, support, len(shown)) if plan.pool else None,
     )
 
 
-def _number_episode(
+def number_episode(
     rng: np.random.Generator,
     x: np.ndarray,
     y: np.ndarray,
     rows: tuple[np.ndarray, np.ndarray],
+    plan: BatchPlan,
     name: str = "synthetic",
     family: str = "",
 ) -> Episode | None:
-    """Targets on the table's own scale of mean 0 and spread 1, in random direction."""
-    labeled, unlabeled = rows
+    """An episode of numbers; targets are on the table's own scale of mean 0 and spread 1, in random direction."""
+    labeled, unlabeled = rows[0], plan.read(rows[1])
     known = y[np.isfinite(y)].astype(np.float64)
     spread = known.std()
     if not spread > 1e-12 * max(1.0, np.abs(known).max(initial=0)) or not len(unlabeled):
         return None
-    target = (y[np.concatenate(rows)] - known.mean()) / spread * rng.choice([-1.0, 1.0])
+    target = (y[np.concatenate([labeled, unlabeled])] - known.mean()) / spread * rng.choice([-1.0, 1.0])
     scored = np.isfinite(target[len(labeled) :])
     if not scored.any():
         return None
     # One wild target would outweigh the batch; beyond ten spreads it only needs to be "far".
     target = np.clip(target, -10, 10).astype(np.float32)
-    return Episode(x, len(labeled), target, "regression", 1, scored, name, family)
+    n = len(target)
+    structure = structure_of(rng, x, n, target[: len(labeled)], 0) if plan.pool else None
+    return Episode(x[:n], len(labeled), target, "regression", 1, scored, name, family, structure)
+
+
+def structure_of(
+    rng: np.random.Generator, x: np.ndarray, n_read: int, y: np.ndarray, n_classes: int
+) -> RowStructure | None:
+    """What the rows ``x`` (n, M), labeled ones first, say of the first ``n_read``; with coordinates of random signs."""
+    with one_thread():
+        found = TableStructure.fit(x, np.arange(len(y)), y, n_classes)
+    if found is None:
+        return None
+    structure = found.of_landmarks.take(slice(n_read))
+    return structure.flipped(rng.choice([-1.0, 1.0], len(structure.weights)))

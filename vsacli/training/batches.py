@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -160,14 +160,4 @@ def _ignore_signals(worker: int) -> None:
 
 
 def _some(batch: EpisodeBatch, at: slice) -> EpisodeBatch:
-    t = batch.tasks
-    chosen = replace(
-        t,
-        x=t.x[at],
-        observed=t.observed[at],
-        y=t.y[at],
-        row_mask=t.row_mask[at],
-        attr_mask=t.attr_mask[at],
-        class_mask=t.class_mask[at],
-    )
-    return EpisodeBatch(chosen, batch.answer[at], batch.scored[at])
+    return EpisodeBatch(batch.tasks.map(lambda t: t[at]), batch.answer[at], batch.scored[at])

@@ -14,6 +14,7 @@ from vsacli.errors import UsageError
 from vsacli.nn.network import Network
 
 INPUT = "embed_in.0.weight"  # what reads the input tensor of a pre-norm VSA network
+READINGS = ("kernel_ridge", "structure")  # what it may read besides; channels stand behind each other in this order
 
 
 def start_from(model: Network[Any], ref: str) -> None:
@@ -21,7 +22,7 @@ def start_from(model: Network[Any], ref: str) -> None:
 
     A checkpoint for the other kind of tasks serves, too: what embeds a table is alike, and the head
     and the readout keep their fresh weights. A pre-norm network may have more layers (:func:`grown`) or
-    read kernel ridge answers besides: it starts with the answers of the checkpoint all the same.
+    read kernel ridge answers or the structure of tables besides: it starts with about the answers of the checkpoint.
 
     Parameters
     ----------
@@ -47,18 +48,17 @@ def start_from(model: Network[Any], ref: str) -> None:
     layers, more = theirs.get("layers", 0), ours.get("layers", 0)
     prenorm = ours.get("residual") == theirs.get("residual") == "prenorm"
     deeper = prenorm and more > layers
-    wider = prenorm and ours["kernel_ridge"] > theirs["kernel_ridge"]
+    reads = [name for name in READINGS if prenorm and ours[name] > theirs[name]]
     if deeper:
         theirs |= {"layers": more}
-    if wider:
-        theirs |= {"kernel_ridge": True}
+    theirs |= dict.fromkeys(reads, True)
     if theirs != ours:
         differing = ", ".join(f"{k}={theirs[k]}" for k in ours if ours[k] != theirs[k])
         raise UsageError(f"--init {ref}: its network differs ({differing}); set the same with --model")
     weights = other.state_dict()
     if deeper:
         weights = grown(weights, layers, more)
-    if wider:
+    if reads:
         fresh = model.state_dict()
         added = fresh[INPUT].shape[1] - weights[INPUT].shape[1]
         weights = {**fresh, **weights, INPUT: F.pad(weights[INPUT], (0, added))}

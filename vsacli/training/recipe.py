@@ -24,6 +24,8 @@ ABLATIONS: dict[str, dict[str, Any]] = {
 }
 """The ablations of the paper's Table 2, under its names."""
 
+WITH_STRUCTURE = 0.9  # share of episodes with the structure of their table, if the network reads it; it must do without
+
 VALIDATIONS_OF_A_RUN = 20  # where the run's length is given in steps
 
 
@@ -67,6 +69,8 @@ def make_config(
     settings = paper_settings() if name == "paper" else {}
     settings |= training or {}
     drawn: EpisodeConfig = replace(settings.pop("episodes", EpisodeConfig()), **(episodes or {}))
+    if getattr(network, "structure", False) and not settings.get("plain"):
+        drawn = replace(drawn, structure=WITH_STRUCTURE)
     if settings.get("plain"):
         drawn = replace(drawn, natural=0.0, augment=PLAIN)
         if drawn.tasks[0] != drawn.tasks[1]:

@@ -34,6 +34,7 @@ RUN_FILE, SPLIT_FILE, LOCK_FILE = "run.json", "split.json", ".vsa-run.lock"
 VERSION = 1
 SYNTHETIC_VALIDATION = (6, 8)  # batches and tasks a batch, for each number of labels
 UNSEEN = 1_000_003  # added to the seed of validation tasks from the prior
+POOL_ROWS = 600  # of a table's structure in validation
 ENOUGH_EPISODES = 120  # where tables are few, validation draws several episodes from each
 
 
@@ -167,7 +168,8 @@ def validation_of(collection: Collection, config: TrainConfig) -> dict[int, list
     usable = sum(t.x.shape[1] <= plan.max_attributes for t in tables)
     if usable:
         repeats = min(20, max(2, ENOUGH_EPISODES // (usable * len(chosen))))
-        return validation_episodes(tables, kind, replace(plan, repeats=repeats))
+        pool = POOL_ROWS if drawn.structure else 0
+        return validation_episodes(tables, kind, replace(plan, repeats=1 if pool else repeats, pool_rows=pool))
     if not collection.prior:
         return {}
     out = {}

@@ -16,6 +16,7 @@ from vsacli.nn.network import Network
 from vsacli.tasks.collate import collate
 from vsacli.tasks.draw import draw_balanced, draw_rows
 from vsacli.tasks.episode import Episode
+from vsacli.tasks.sampler import BatchPlan, class_episode, number_episode
 from vsacli.tasks.store import EncodedTable, TableStore
 from vsacli.training.loss import damped
 
@@ -33,6 +34,8 @@ class ValidationPlan:
     labeled_rows: tuple[int, ...] = (10, 15, 20)  # labeled rows, regression
     unlabeled_rows: int = 60  # unlabeled rows, regression
     repeats: int = 2  # episodes of a table and a number of labels
+    pool_rows: int = 0  # rows of a table that its structure is computed from, in an episode as users have it; 0: none
+    pool_read: int = 256  # of those, unlabeled rows that are read and scored
     max_attributes: int = 100  # wider tables are left out: they cost as much as all others together
     seed: int = 12345
 
@@ -49,6 +52,10 @@ def validation_episodes(store: TableStore, kind: TaskKind, plan: ValidationPlan)
                 continue
             for _ in range(plan.repeats):
                 episode = table_episode(rng, table, labels, plan)
+                if episode is not None:
+                    episodes.append(episode)
+            if plan.pool_rows:
+                episode = pool_episode(rng, table, labels, plan)
                 if episode is not None:
                     episodes.append(episode)
         out[labels] = episodes
@@ -76,6 +83,23 @@ def table_episode(rng: np.random.Generator, table: EncodedTable, labels: int, pl
         y, n_classes = ((table.y[order] - known.mean()) / spread).astype(np.float32), 1
     scored = table.labeled[rows[1]]
     return Episode(table.x[order], len(rows[0]), y, table.kind, n_classes, scored, table.name, table.family)
+
+
+def pool_episode(rng: np.random.Generator, table: EncodedTable, labels: int, plan: ValidationPlan) -> Episode | None:
+    """An episode as users have it: so many labels a class (or in all), all other rows unlabeled, in their proportions."""
+    if table.kind == "classification":
+        rows = draw_balanced(rng, table.y, labels, 0)
+    else:
+        rows = draw_rows(rng, table.labeled, labels, 0)
+    if rows is None:
+        return None
+    left = np.ones(len(table.y), bool)
+    left[rows[0]] = False
+    others = rng.permutation(np.flatnonzero(left))[: plan.pool_rows]
+    sizes = BatchPlan(1, table.x.shape[1], labels, plan.pool_read, 1, plan.pool_rows)
+    x = table.x[np.concatenate([rows[0], others])]
+    made = class_episode if table.kind == "classification" else number_episode
+    return made(rng, x, table.y, (rows[0], others), sizes, table.name, table.family)
 
 
 def validate(
