@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vsacli.tasks.draw import draw_balanced, draw_natural, draw_rows
+from vsacli.tasks.draw import draw_balanced, draw_mixed, draw_natural, draw_rows
 
 labels = st.lists(st.integers(-1, 4), min_size=0, max_size=60).map(lambda v: np.array(v, np.int64))
 seeds = st.integers(0, 2**32)
@@ -121,3 +121,31 @@ def test_the_seed_decides():
         assert other is not None
         assert np.array_equal(np.concatenate(first), np.concatenate(again))
         assert not np.array_equal(np.concatenate(first), np.concatenate(other))
+
+
+@given(y=labels, shots=st.integers(1, 8), unlabeled=st.integers(1, 60), seed=seeds)
+def test_mixed_episodes_take_no_row_twice(y: np.ndarray, shots: int, unlabeled: int, seed: int):
+    rows = draw_mixed(generator(seed), y, shots, unlabeled)
+    if rows is None:
+        counts = np.bincount(y[y >= 0])
+        assert len(counts[counts > 0]) < 2 or counts[counts > 0].min() < 2 or counts.sum() < 4
+        return
+    support, query = rows
+    assert len(set(support) | set(query)) == len(support) + len(query)
+    assert (y[support] >= 0).all()
+    assert set(y[support]) == set(y[y >= 0])  # every class has a label
+    assert len(query) <= unlabeled
+
+
+def test_in_mixed_episodes_labels_and_rows_have_different_proportions():
+    y = np.arange(2000) % 10 // 9  # one row in ten is of class 1
+    shares, balanced = [], 0
+    for seed in range(200):
+        rows = draw_mixed(generator(seed), y, 5, 300)
+        assert rows is not None
+        balanced += len(rows[0]) == 10 and y[rows[0]].sum() == 5
+        shares.append(y[rows[1]].mean())
+    assert 120 < balanced < 180  # three of four
+    shares = np.array(shares)
+    assert 70 < (np.abs(shares - 0.1) < 0.06).sum() < 160  # half as they come, and some of the others
+    assert (shares > 0.5).sum() > 20

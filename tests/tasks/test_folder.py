@@ -108,7 +108,7 @@ def test_a_manifest_decides(tmp_path: Path):
     found = {t.name: (t.kind, t.family, t.split, t.weight, t.tags) for t in store}
     assert found == {
         "one": ("classification", "alpha", "valid", 1.0, ("declared",)),
-        "two": ("regression", "alpha", "test", 0.5, ("auto",)),
+        "two": ("regression", "alpha", "test", 0.25, ("auto",)),
         "three": ("classification", "three", "train", 1.0, ()),
     }
     assert [name for name, _ in store.skipped] == ["gone"]

@@ -183,7 +183,7 @@ def test_balanced_and_natural_shares():
     table = table_of("a", n=990, m=4, classes=2)
     table.y[:] = np.arange(990) % 10 == 0
     for natural, low, high in ((0.0, 0.45, 0.55), (1.0, 0.06, 0.14)):
-        sampler = BatchSampler("classification", TableStore([table]), replace(CLEAN, natural=natural), 0)
+        sampler = BatchSampler("classification", TableStore([table]), replace(CLEAN, natural=natural, mixed=0.0), 0)
         drawn = [e for step in range(10) for e in sampler(step) if e.name == "a"]
         answers = np.concatenate([rows_of(e.x[e.n_labeled :]) % 10 == 0 for e in drawn])
         assert low < answers.mean() < high
@@ -195,7 +195,7 @@ def test_balanced_and_natural_shares():
 
 @KINDS
 def test_sizes_fill_the_batch(kind: TaskKind):
-    config = replace(REAL, shots=(2, 5), unlabeled=(6, 9), labeled_rows=(5, 9), unlabeled_rows=(20, 30))
+    config = replace(REAL, mixed=0.0, shots=(2, 5), unlabeled=(6, 9), labeled_rows=(5, 9), unlabeled_rows=(20, 30))
     sampler = BatchSampler(kind, make_store(), config, 0)
     for step in range(15):
         episodes = sampler(step)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
-from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, eigsh
+from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh
 
 from vsacli.structure.metric import Floats, squared_distances
 
@@ -79,25 +81,48 @@ class Graph:
         """Coordinates (n, k) along the slowest walks on the graph, and their eigenvalues (k,), largest first.
 
         Right eigenvectors of the random walk D^-1 W without the constant one (Coifman and Lafon, "Diffusion maps",
-        2006), of unit mean square. The third moment of each is positive, which settles its sign.
+        2006), of mean 0 and unit mean square. Parts of the graph without a path between them come first, the largest
+        ones, as indicators of eigenvalue 1. The third moment of each is positive, which settles its sign.
         """
         n = len(self.points)
         k = min(k, n - 2)
         if k < 1:
             return np.zeros((n, 0)), np.zeros(0)
-        if n <= 4 * (k + 1):
-            values, vectors = np.linalg.eigh(self.walk.toarray())
-        else:
-            try:
-                values, vectors = eigsh(self.walk, k + 1, which="LA", v0=np.sqrt(self.degrees), tol=1e-6)
-            except (ArpackNoConvergence, ArpackError):
-                values, vectors = np.linalg.eigh(self.walk.toarray())
-        order = np.argsort(-values, kind="stable")[1 : k + 1]
-        coordinates = vectors[:, order] / np.sqrt(self.degrees)[:, None]
-        coordinates -= np.average(coordinates, axis=0, weights=self.degrees)
+        apart = self._components()  # (n, p); of all eigenvectors of eigenvalue 1 an iteration would find one
+        shown = apart[:, : min(k, apart.shape[1] - 1)] > 0
+        more = k - shown.shape[1]
+        values, vectors = self._slowest(more, apart) if more else (np.zeros(0), np.zeros((n, 0)))
+        coordinates = np.concatenate([shown, vectors / np.sqrt(self.degrees)[:, None]], 1)
+        coordinates -= coordinates.mean(0)
         coordinates /= np.maximum(np.sqrt((coordinates**2).mean(0)), 1e-12)
         sign = np.where((coordinates**3).sum(0) < 0, -1.0, 1.0)
-        return coordinates * sign, values[order]
+        return coordinates * sign, np.concatenate([np.ones(shown.shape[1]), values])
+
+    def _components(self) -> Floats:
+        """Unit eigenvectors of eigenvalue 1, (n, p): one for each part of the graph, the largest first."""
+        count, part = connected_components(self.walk, directed=False)
+        size = np.bincount(part, self.degrees, count)
+        first = np.full(count, len(part))
+        np.minimum.at(first, part, np.arange(len(part)))
+        order = np.lexsort((first, -size))
+        return (part[:, None] == order) * np.sqrt(self.degrees[:, None] / size[order])
+
+    def _slowest(self, k: int, apart: Floats) -> tuple[Floats, Floats]:
+        """The k largest eigenvalues (k,) beside those of ``apart`` (n, p), and their unit eigenvectors (n, k)."""
+        n = len(self.points)
+        if n > 4 * (k + 1):
+
+            def without(v: Floats) -> Floats:
+                return self.walk @ v - apart @ (apart.T @ v)
+
+            operator = LinearOperator((n, n), matvec=without, dtype=np.float64)
+            start = np.random.default_rng(0).normal(size=n)  # fixed, and of no special direction
+            with suppress(ArpackNoConvergence, ArpackError):
+                values, vectors = eigsh(operator, k, which="LA", v0=start, tol=1e-6)
+                order = np.argsort(-values, kind="stable")
+                return values[order], vectors[:, order]
+        values, vectors = np.linalg.eigh(self.walk.toarray() - apart @ apart.T)
+        return values[::-1][:k], vectors[:, ::-1][:, :k]
 
     def neighbours(self, points: Floats) -> tuple[NDArray[np.int64], Floats]:
         """Rows of the graph near other points (u, M), (u, k), and their shares (u, k), which sum to 1."""
@@ -140,3 +165,4 @@ def nearest(points: Floats, among: Floats, k: int, *, itself: bool) -> tuple[NDA
         near[start : start + step] = found[own[:, None], order]
         distance[start : start + step] = np.sqrt(values[own[:, None], order])
     return near, distance
+
