@@ -140,7 +140,9 @@ def test_a_row_far_out_and_cells_without_value_change_nothing_else():
     assert (found.answers[rest, :, 0].argmax(1) == y[rest]).mean() > 0.9
 
 
-@pytest.mark.parametrize("x", [np.ones((50, 3), np.float32), np.zeros((5, 2), np.float32), np.zeros((50, 0), np.float32)])
+@pytest.mark.parametrize(
+    "x", [np.ones((50, 3), np.float32), np.zeros((5, 2), np.float32), np.zeros((50, 0), np.float32)]
+)
 def test_no_structure(x: np.ndarray):
     assert TableStructure.fit(x, np.array([0, 1]), np.array([0, 1]), 2) is None
 

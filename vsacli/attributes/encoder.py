@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 from vsacli.attributes.choose import AnId, Fitted, LeftOut, fit_column, simplified
 from vsacli.attributes.column_encoders import ColumnEncoder
 from vsacli.attributes.column_kinds import MIN_SEQUENCE, NEARLY_ALL, says_id
-from vsacli.errors import ResourceError
 from vsacli.attributes.given import GivenEncoder, GivenPatterns, given_rows, with_given
+from vsacli.errors import ResourceError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,8 +38,8 @@ class AttributeEncoder:
 
     Every column is read by `vsacli.attributes.choose.fit_column`, which decides from all of its rows whether it holds
     numbers, booleans, categories, dates, times or text, and how many attributes it becomes; one more says which cells
-    are filled, if some are empty (`vsacli.attributes.given`). Ids, constants, empty columns and values that are no cells
-    (lists, bytes) are left out and named.
+    are filled, if some are empty (`vsacli.attributes.given`). Ids, constants, empty columns and values that are not
+    cells (lists, bytes) are left out and named.
 
     Parameters
     ----------

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from vsacli.attributes.column_encoders import ColumnEncoder
 
@@ -35,13 +36,13 @@ def with_given(encoded: np.ndarray) -> np.ndarray:
     return np.concatenate([encoded, given_rows(encoded).astype(np.float32)[:, None]], axis=1)
 
 
-def given_rows(encoded: np.ndarray) -> np.ndarray:
+def given_rows(encoded: np.ndarray) -> NDArray[np.bool_]:
     """Rows of attributes (n, m) of which any is observed, bool (n,)."""
-    return ~np.isnan(encoded).all(axis=1)
+    return np.asarray(np.isfinite(encoded).any(axis=1))
 
 
 class GivenPatterns:
-    """The patterns of filled and empty cells met so far: columns that are filled in the same rows share one attribute."""
+    """The patterns of filled and empty cells met so far: columns filled in the same rows share one attribute."""
 
     def __init__(self) -> None:
         self._seen: set[bytes] = set()

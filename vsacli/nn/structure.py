@@ -1,6 +1,6 @@
 """How the network reads the structure of a whole table: coordinates as slots, answers in the label slots.
 
-    x (B, N, M) and coordinates (B, N, K) --> slots (B, N, M + K + C), with channels that say which is which
+x (B, N, M) and coordinates (B, N, K) --> slots (B, N, M + K + C), with channels that say which is which
 """
 
 from __future__ import annotations

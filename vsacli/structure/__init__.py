@@ -3,6 +3,6 @@
 NumPy, SciPy and scikit-learn only. The network reads it beside the attributes (:mod:`vsacli.nn.structure`).
 """
 
-from vsacli.structure.table import NO_STRUCTURE, RowStructure, TableStructure
+from vsacli.structure.table import RowStructure, TableStructure
 
-__all__ = ["NO_STRUCTURE", "RowStructure", "TableStructure"]
+__all__ = ["RowStructure", "TableStructure"]

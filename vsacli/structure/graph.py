@@ -18,7 +18,7 @@ NEIGHBOURS = 10
 """Neighbours of a row."""
 
 WIDTH_NEIGHBOUR = 7
-"""The neighbour whose distance is a row's own width (Zelnik-Manor and Perona, "Self-tuning spectral clustering", 2004)."""
+"""The neighbour whose distance is a row's width (Zelnik-Manor and Perona, "Self-tuning spectral clustering", 2004)."""
 
 BLOCK = 1 << 21
 """Distances computed at once, about."""
@@ -165,4 +165,3 @@ def nearest(points: Floats, among: Floats, k: int, *, itself: bool) -> tuple[NDA
         near[start : start + step] = found[own[:, None], order]
         distance[start : start + step] = np.sqrt(values[own[:, None], order])
     return near, distance
-

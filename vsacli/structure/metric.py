@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 SOFT_LIMIT = 5.0
-"""Largest distance from the mean, about, in standard deviations: one wild cell must not decide who is whose neighbour."""
+"""Largest distance from the mean, about, in standard deviations: one wild cell must not choose the neighbours."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """The structure of a table, computed once before the network reads any part of it.
 
-    x (n, M), labeled rows, y --landmarks--> graph --> coordinates, answers --nearest landmarks--> any row
+x (n, M), labeled rows, y --landmarks--> graph --> coordinates, answers --nearest landmarks--> any row
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from vsacli.structure.answers import CLASS_CHANNELS, NUMBER_CHANNELS, class_answers, number_answers
+from vsacli.structure.answers import class_answers, number_answers
 from vsacli.structure.graph import Graph
 from vsacli.structure.metric import Floats, Metric
 
@@ -45,6 +45,11 @@ class RowStructure:
     def __len__(self) -> int:
         return len(self.coordinates)
 
+    @property
+    def answered(self) -> NDArray[np.bool_]:
+        """Rows that have answers, (N,)."""
+        return np.isfinite(self.answers[:, 0, 0])
+
     def take(self, rows: np.ndarray | slice) -> RowStructure:
         """The same of some of the rows."""
         return RowStructure(self.coordinates[rows], self.weights, self.answers[rows])
@@ -52,10 +57,6 @@ class RowStructure:
     def flipped(self, signs: np.ndarray) -> RowStructure:
         """Coordinates times signs (K,): training must not learn what an eigenvector's sign would tell."""
         return RowStructure(self.coordinates * signs.astype(np.float32), self.weights, self.answers)
-
-
-NO_STRUCTURE = None
-"""In place of a structure: too few rows, or all alike."""
 
 
 @dataclass(frozen=True)
@@ -75,9 +76,7 @@ class TableStructure:
     of_landmarks: RowStructure
 
     @classmethod
-    def fit(
-        cls, x: np.ndarray, labeled: NDArray[np.int64], y: np.ndarray, n_classes: int
-    ) -> TableStructure | None:
+    def fit(cls, x: np.ndarray, labeled: NDArray[np.int64], y: np.ndarray, n_classes: int) -> TableStructure | None:
         """The structure of landmarks.
 
         Parameters
@@ -117,14 +116,9 @@ class TableStructure:
         near, share = self.graph.neighbours(self.metric.apply(x))
         landmarks = self.of_landmarks
         answers = np.nan_to_num(landmarks.answers)[near]  # (u, k, C, A)
-        there = np.isfinite(landmarks.answers).all((1, 2))[near] * share  # (u, k)
+        there = landmarks.answered[near] * share  # (u, k)
         total = there.sum(1)
         mean: Floats = np.einsum("uk,ukca->uca", there, answers) / np.where(total > 0, total, 1.0)[:, None, None]
         mean[total == 0] = np.nan
         coordinates = np.einsum("uk,ukc->uc", share, landmarks.coordinates[near])
         return RowStructure(coordinates.astype(np.float32), landmarks.weights, mean.astype(np.float32))
-
-
-def channels(n_classes: int) -> int:
-    """Channels of the answers, A: for classes, or for numbers if ``n_classes`` is 0."""
-    return CLASS_CHANNELS if n_classes else NUMBER_CHANNELS

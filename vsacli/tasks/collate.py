@@ -121,10 +121,9 @@ def _collated_structure(
         own = len(s.weights)
         weights[i, :own] = s.weights
         mask[i, :own] = True
-        there = np.isfinite(s.answers).all((1, 2))
         for first, part in ((0, slice(0, e.n_labeled)), (n_labeled, slice(e.n_labeled, len(e.x)))):
             at = slice(first, first + len(s.coordinates[part]))
             coordinates[i, at, :own] = s.coordinates[part]
-            answers[i, at, : e.n_classes] = np.where(there[part, None, None], s.answers[part], 0)
-            answered[i, at] = there[part]
+            answers[i, at, : e.n_classes] = np.nan_to_num(s.answers[part])
+            answered[i, at] = s.answered[part]
     return StructureBatch(*map(torch.from_numpy, (coordinates, weights, mask, answers, answered)))

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from vsacli.support.threads import one_thread
 from vsacli.errors import TrainingError
 from vsacli.kinds import TaskKind
 from vsacli.structure import RowStructure, TableStructure
 from vsacli.structure.table import COORDINATES
+from vsacli.support.threads import one_thread
 from vsacli.tasks.augment import (
     AugmentConfig,
     change_attributes,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from tests.tables.columns import text
-from vsacli.tables.attributes import AttributeEncoder
+from tests.attributes.columns import text
+from vsacli.attributes.encoder import AttributeEncoder
 
 NUMBERS = ["12.5", "", "3.75", "", "88", "", "", "41.5"]
 
