@@ -22,6 +22,8 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+# Two threads that wait for each other beside other work take minutes for what one does in seconds; all tests are small.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.pop("VSA_SHOW_VALUES", None)  # what the tests check does not depend on whose shell they run in
 
 

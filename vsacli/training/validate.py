@@ -16,7 +16,7 @@ from vsacli.nn.network import Network
 from vsacli.tasks.collate import collate
 from vsacli.tasks.draw import draw_balanced, draw_rows
 from vsacli.tasks.episode import Episode
-from vsacli.tasks.sampler import BatchPlan, class_episode, number_episode
+from vsacli.tasks.sampler import BatchPlan, class_episode, number_episode, structure_of
 from vsacli.tasks.store import EncodedTable, TableStore
 from vsacli.training.loss import damped
 
@@ -82,7 +82,11 @@ def table_episode(rng: np.random.Generator, table: EncodedTable, labels: int, pl
             return None
         y, n_classes = ((table.y[order] - known.mean()) / spread).astype(np.float32), 1
     scored = table.labeled[rows[1]]
-    return Episode(table.x[order], len(rows[0]), y, table.kind, n_classes, scored, table.name, table.family)
+    structure = None
+    if plan.pool_rows:  # of the episode's own rows
+        shown = n_classes if table.kind == "classification" else 0
+        structure = structure_of(rng, table.x[order], len(order), y[: len(rows[0])], shown)
+    return Episode(table.x[order], len(rows[0]), y, table.kind, n_classes, scored, table.name, table.family, structure)
 
 
 def pool_episode(rng: np.random.Generator, table: EncodedTable, labels: int, plan: ValidationPlan) -> Episode | None:
