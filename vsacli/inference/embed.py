@@ -19,8 +19,10 @@ import numpy as np
 from vsacli.errors import CheckpointError, DataError
 from vsacli.inference.config import InferenceConfig, attributes_together
 from vsacli.inference.device import choose_device
-from vsacli.inference.order import attribute_groups, attribute_signatures, row_order
-from vsacli.inference.passes import Runner, TargetScale, deal_contexts, rows_that_fit
+from vsacli.inference.order import attribute_groups, attribute_signatures, reading_order, row_order
+from vsacli.inference.passes import PassRows, Runner, TargetScale, deal_contexts, rows_that_fit
+from vsacli.inference.structure import structure_of
+from vsacli.support.threads import numpy_on_one_thread
 
 if TYPE_CHECKING:
     from vsacli.checkpoints.folder import Checkpoint
@@ -81,18 +83,32 @@ def embed(
     read = read[row_order(x, signatures, seed, rows=read)]
     n_chunks = max(1, -(-len(read) // rows_that_fit(config, runner, len(context), max(map(len, groups)))))
 
-    channels = runner.config.channels
-    out = np.zeros((len(x), x.shape[1], channels), np.float32)
-    for group in groups:
-        given = x[np.ix_(support[context], group)]
-        parts: list[np.ndarray] = []
-        for i in range(n_chunks):
-            chunk = read[i * len(read) // n_chunks : (i + 1) * len(read) // n_chunks]
-            parts += runner.embed(given, target[context], x[np.ix_(chunk, group)], config.least_chunk)
-        mean = np.mean([part[: len(context)] for part in parts], axis=0)
-        rows = [part[len(context) :] + (mean - part[: len(context)]).mean(0) for part in parts]
-        stacked = np.concatenate([mean, *rows]).reshape(len(x), len(group), channels)
-        out[np.ix_(np.concatenate([support[context], read]), group)] = stacked
+    with numpy_on_one_thread():
+        structure = None
+        if runner.reads_structure:
+            unlabeled = np.flatnonzero(~labeled)
+            different, first = reading_order(x, signatures, seed, unlabeled)
+            different = unlabeled[different[first]]
+            structure = structure_of(x, support, target, n_classes * classes, different, signatures, order)
+        position = np.full(len(x), -1, np.int64)
+        position[support] = np.arange(len(support))
+
+        def rows_of(rows: np.ndarray, group: np.ndarray) -> PassRows:
+            found = None if structure is None else structure.of_rows(x[rows], position[rows])
+            return PassRows(x[np.ix_(rows, group)], found)
+
+        channels = runner.config.channels
+        out = np.zeros((len(x), x.shape[1], channels), np.float32)
+        for group in groups:
+            given = rows_of(support[context], group)
+            parts: list[np.ndarray] = []
+            for i in range(n_chunks):
+                chunk = read[i * len(read) // n_chunks : (i + 1) * len(read) // n_chunks]
+                parts += runner.embed(given, target[context], rows_of(chunk, group), config.least_chunk)
+            mean = np.mean([part[: len(context)] for part in parts], axis=0)
+            rows = [part[len(context) :] + (mean - part[: len(context)]).mean(0) for part in parts]
+            stacked = np.concatenate([mean, *rows]).reshape(len(x), len(group), channels)
+            out[np.ix_(np.concatenate([support[context], read]), group)] = stacked
     return out.reshape(len(x), -1)
 
 

@@ -83,7 +83,7 @@ def row_order(
     -------
     ndarray of int64, shape (n,), or (k,): positions in ``rows``
     """
-    keys = (_exact_hashes(x, rows), row_hashes(x, signatures, seed, rows))
+    keys = (exact_hashes(x, rows), row_hashes(x, signatures, seed, rows))
     return np.lexsort(keys if y is None else (y, *keys))
 
 
@@ -97,7 +97,7 @@ def reading_order(x: Attributes, signatures: np.ndarray, seed: int, rows: np.nda
     first : ndarray of bool, shape (k,)
         In that order: the first of each group of identical rows.
     """
-    exact = _exact_hashes(x, rows)
+    exact = exact_hashes(x, rows)
     order = np.lexsort((exact, row_hashes(x, signatures, seed, rows)))
     first = np.ones(len(rows), bool)
     for block in _blocks(len(rows) - 1):
@@ -107,7 +107,7 @@ def reading_order(x: Attributes, signatures: np.ndarray, seed: int, rows: np.nda
 
 def distinct_rows(x: Attributes, rows: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """First of each group of identical rows, and for each row the position of its group in that list."""
-    _, first, back = np.unique(_exact_hashes(x, rows), return_index=True, return_inverse=True)
+    _, first, back = np.unique(exact_hashes(x, rows), return_index=True, return_inverse=True)
     return first, back
 
 
@@ -192,7 +192,7 @@ def _taken(x: Attributes, rows: np.ndarray) -> Iterator[np.ndarray]:
     return (column[rows] for column in x.T)
 
 
-def _exact_hashes(x: Attributes, rows: np.ndarray | None = None) -> np.ndarray:
+def exact_hashes(x: Attributes, rows: np.ndarray | None = None) -> np.ndarray:
     """A number for each row that tells all different rows apart, uint64."""
     with np.errstate(over="ignore"):
         return _combined(x, _mix(_STEP * (np.arange(x.shape[1], dtype=np.uint64) + np.uint64(1))), rows)

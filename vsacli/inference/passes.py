@@ -17,7 +17,40 @@ if TYPE_CHECKING:
 
     from vsacli.checkpoints.folder import Checkpoint
     from vsacli.inference.config import InferenceConfig
-    from vsacli.nn.batch import TaskBatch
+    from vsacli.nn.batch import StructureBatch, TaskBatch
+    from vsacli.structure import RowStructure
+
+
+@dataclass(frozen=True)
+class PassRows:
+    """Rows of a pass: their attributes (k, M), and what the whole table says of them."""
+
+    x: np.ndarray
+    structure: RowStructure | None = None
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def part(self, rows: slice) -> PassRows:
+        """Some of the rows."""
+        return PassRows(self.x[rows], None if self.structure is None else self.structure.take(rows))
+
+
+def structure_batch(context: RowStructure | None, chunk: RowStructure | None) -> StructureBatch | None:
+    """The structure of labeled and unlabeled rows as the network takes it, a batch of one task."""
+    import torch
+
+    from vsacli.nn.batch import StructureBatch
+
+    if context is None or chunk is None:
+        return None
+    return StructureBatch(
+        coordinates=torch.from_numpy(np.concatenate([context.coordinates, chunk.coordinates]))[None],
+        weights=torch.from_numpy(context.weights)[None],
+        mask=torch.ones(1, len(context.weights), dtype=torch.bool),
+        answers=torch.from_numpy(np.nan_to_num(np.concatenate([context.answers, chunk.answers])))[None],
+        answered=torch.from_numpy(np.concatenate([context.answered, chunk.answered]))[None],
+    )
 
 
 class Runner:
@@ -33,20 +66,25 @@ class Runner:
         self.width = n_classes if self.kind == "classification" else 2
         self.too_many: int | None = None  # rows of a pass that did not fit
 
-    def run(self, context: np.ndarray, y: np.ndarray, chunk: np.ndarray, least: int) -> np.ndarray:
+    @property
+    def reads_structure(self) -> bool:
+        """Whether the network reads the structure of the whole table."""
+        return bool(getattr(self.config, "structure", False))
+
+    def run(self, context: PassRows, y: np.ndarray, chunk: PassRows, least: int) -> np.ndarray:
         """Answers (rows of ``chunk``, width), in one pass where that fits in memory."""
         return np.concatenate(self._parts(self._pass, context, y, chunk, least))
 
-    def embed(self, context: np.ndarray, y: np.ndarray, chunk: np.ndarray, least: int) -> list[np.ndarray]:
+    def embed(self, context: PassRows, y: np.ndarray, chunk: PassRows, least: int) -> list[np.ndarray]:
         """Embeddings (rows of ``context`` and of a part of ``chunk``, M * H^(B)) of each part, one pass a part."""
         return self._parts(self._embedding_pass, context, y, chunk, least)
 
     def _parts(
         self,
-        one_pass: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray],
-        context: np.ndarray,
+        one_pass: Callable[[PassRows, np.ndarray, PassRows], np.ndarray],
+        context: PassRows,
         y: np.ndarray,
-        chunk: np.ndarray,
+        chunk: PassRows,
         least: int,
     ) -> list[np.ndarray]:
         """What ``one_pass`` gives for each part of ``chunk``: for all of it, where that fits in memory."""
@@ -61,14 +99,14 @@ class Runner:
             self.too_many = rows
         if len(chunk) <= least:
             raise ResourceError(
-                f"{len(context)} labeled and {len(chunk)} unlabeled rows of {chunk.shape[1]} attributes do not fit "
+                f"{len(context)} labeled and {len(chunk)} unlabeled rows of {chunk.x.shape[1]} attributes do not fit "
                 "in memory; leave out columns with --exclude, or use --device cpu on a machine with more"
             )
         half = len(chunk) // 2
-        halves = (chunk[:half], chunk[half:])
+        halves = (chunk.part(slice(half)), chunk.part(slice(half, None)))
         return [part for h in halves for part in self._parts(one_pass, context, y, h, least)]
 
-    def _pass(self, context: np.ndarray, y: np.ndarray, chunk: np.ndarray) -> np.ndarray:
+    def _pass(self, context: PassRows, y: np.ndarray, chunk: PassRows) -> np.ndarray:
         import torch
 
         from vsacli.nn.model import ClassOutput
@@ -81,18 +119,18 @@ class Runner:
             mean, var = output.mean[0, :, 0], output.var[0, :, 0] * std_factor(self.calibration) ** 2
             return torch.stack([mean, var], 1).float().cpu().numpy()
 
-    def _embedding_pass(self, context: np.ndarray, y: np.ndarray, chunk: np.ndarray) -> np.ndarray:
+    def _embedding_pass(self, context: PassRows, y: np.ndarray, chunk: PassRows) -> np.ndarray:
         import torch
 
         with torch.inference_mode():
             return self.model.embed(self._batch(context, y, chunk))[0].float().cpu().numpy()
 
-    def _batch(self, context: np.ndarray, y: np.ndarray, chunk: np.ndarray) -> TaskBatch:
+    def _batch(self, context: PassRows, y: np.ndarray, chunk: PassRows) -> TaskBatch:
         import torch
 
         from vsacli.nn.batch import TaskBatch
 
-        x = np.concatenate([context, chunk])
+        x = np.concatenate([context.x, chunk.x])
         seen = np.isfinite(x)
         target = torch.from_numpy(y)[None]
         batch = TaskBatch(
@@ -103,6 +141,7 @@ class Runner:
             row_mask=torch.ones(1, len(x), dtype=torch.bool),
             attr_mask=torch.ones(1, x.shape[1], dtype=torch.bool),
             class_mask=torch.ones(1, self.n_classes, dtype=torch.bool),
+            structure=structure_batch(context.structure, chunk.structure),
         )
         return batch.to(self.device)
 

@@ -10,6 +10,9 @@ answers are averaged. So are the answers from groups of attributes where there a
 ``attributes_together``: time grows linearly with the columns, too, and with few labels the answers are
 better than those from all attributes at once, of which the network never saw so many (docs/results.md).
 
+A network that reads the structure of the whole table is given it for the rows of each chunk
+(:mod:`vsacli.inference.structure`).
+
 Which rows share a chunk, and in which order rows and attributes enter the network, depends on their
 contents and the seed (:mod:`vsacli.inference.order`), not on their order in the table: another order gives
 the same answers, and identical rows get identical ones.
@@ -19,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,7 +32,9 @@ from vsacli.errors import DataError
 from vsacli.inference.config import InferenceConfig, attributes_together, check_classes
 from vsacli.inference.device import choose_device
 from vsacli.inference.order import attribute_groups, attribute_signatures, reading_order, row_order, signs
-from vsacli.inference.passes import Runner, TargetScale, deal_contexts, rows_that_fit
+from vsacli.inference.passes import PassRows, Runner, TargetScale, deal_contexts, rows_that_fit
+from vsacli.inference.structure import KnownStructure, structure_of
+from vsacli.support.threads import numpy_on_one_thread
 
 if TYPE_CHECKING:
     import torch
@@ -55,6 +60,8 @@ class Prediction:
         Predicted target and its standard deviation.
     best : (ndarray of int32, ndarray of float32), shape (U,) each, or None
         The most probable class and its probability, where `proba` was not to be kept.
+    graph_rows : int
+        Rows of the graph that the network read beside the attributes; 0 if it read none.
     """
 
     rows: np.ndarray
@@ -63,6 +70,7 @@ class Prediction:
     mean: np.ndarray | None = None
     std: np.ndarray | None = None
     best: tuple[np.ndarray, np.ndarray] | None = None
+    graph_rows: int = 0
 
 
 def predict(
@@ -78,6 +86,7 @@ def predict(
     progress: Progress | None = None,
     signatures: np.ndarray | None = None,
     best_only: bool = False,
+    structure: KnownStructure | None = None,
 ) -> Prediction:
     """Answer every unlabeled row of a table.
 
@@ -104,6 +113,8 @@ def predict(
         :func:`attribute_signatures` of a larger table that ``x`` is part of, so that its parts are read alike.
     best_only : bool
         Of the class probabilities keep the largest of each row alone: two numbers a row, not C.
+    structure : KnownStructure, optional
+        Of a larger table that ``x`` is part of, with the same labeled rows in the same order; by default that of ``x``.
 
     Returns
     -------
@@ -139,24 +150,31 @@ def predict(
     signatures = attribute_signatures(x) if signatures is None else signatures
     groups = attribute_groups(signatures, *attributes_together(config, checkpoint.kind, len(support)), seed)
     turned = signs(signatures, config.views, seed)
-    order = row_order(x, signatures, seed, target, rows=support)
-    contexts = deal_contexts(target[order] if classes else None, len(order), config.context_rows)
-    contexts = [order[c] for c in contexts]
+    support_order = row_order(x, signatures, seed, target, rows=support)
+    contexts = deal_contexts(target[support_order] if classes else None, len(support_order), config.context_rows)
+    contexts = [support_order[c] for c in contexts]
     fit = rows_that_fit(config, runner, len(contexts[0]), max(map(len, groups)))
     order, first = reading_order(x, signatures, seed, rows)
     read = order if len(rows) <= fit else order[first]  # a table read at once is read as it is
     n_chunks = -(-len(read) // fit)
     chunks = [slice(i * len(read) // n_chunks, (i + 1) * len(read) // n_chunks) for i in range(n_chunks)]
-    questions = _Questions(x, rows, read, support, target, contexts, chunks, groups, turned, runner, config)
     answers = _Answers(len(read), runner.width, best_only and classes)
     parts: list[np.ndarray] = []
-    for number, found in enumerate(_side_by_side(questions, where), start=1):
-        parts += found
-        if number % len(groups) == 0:
-            answers.keep(chunks[number // len(groups) - 1], _average(parts, classes))
-            parts = []
-        if progress is not None:
-            progress(number * len(rows) // len(questions), len(rows))
+    with numpy_on_one_thread():  # whose number must not change an answer
+        if structure is None and runner.reads_structure:
+            different = rows[order[first]]
+            structure = structure_of(x, support, target, n_classes * classes, different, signatures, support_order)
+        questions = _Questions(
+            x, rows, read, support, target, contexts, chunks, groups, turned, structure, runner, config
+        )
+        for number, found in enumerate(_side_by_side(questions, where), start=1):
+            parts += found
+            if number % len(groups) == 0:
+                answers.keep(chunks[number // len(groups) - 1], _average(parts, classes))
+                parts = []
+            if progress is not None:
+                progress(number * len(rows) // len(questions), len(rows))
+    out.graph_rows = 0 if structure is None else len(structure)
     group = np.cumsum(first, dtype=order.dtype) - order.dtype.type(1)  # identical rows get the answer of their first
     back = np.empty_like(order)
     back[order] = group if len(read) < len(rows) else np.flatnonzero(first).astype(order.dtype)[group]
@@ -185,6 +203,8 @@ class _Questions:
     groups : list of ndarray of int
         Attributes.
     signs : ndarray of float32, shape (views, M)
+    structure : KnownStructure, optional
+        What the whole table says of its rows.
     """
 
     x: np.ndarray | CompactAttributes
@@ -196,6 +216,7 @@ class _Questions:
     chunks: list[slice]
     groups: list[np.ndarray]
     signs: np.ndarray
+    structure: KnownStructure | None
     runner: Runner
     config: InferenceConfig
 
@@ -205,14 +226,22 @@ class _Questions:
     def ask(self, number: int) -> list[np.ndarray]:
         """The answers (rows of the chunk, width) of each context and view; all groups of a chunk follow each other."""
         i, group = number // len(self.groups), self.groups[number % len(self.groups)]
-        unlabeled = take_rows(self.x, self.rows[self.read[self.chunks[i]]], group)
+        chunk = self._rows(self.rows[self.read[self.chunks[i]]], group, None)
         parts = []
         for j in range(min(self.config.contexts_per_chunk, len(self.contexts))):
             c = self.contexts[(i * self.config.contexts_per_chunk + j) % len(self.contexts)]
-            context = take_rows(self.x, self.support[c], group)
+            context = self._rows(self.support[c], group, c)
             for sign in self.signs[:, group]:
-                parts.append(self.runner.run(context * sign, self.target[c], unlabeled * sign, self.config.least_chunk))
+                given, asked = replace(context, x=context.x * sign), replace(chunk, x=chunk.x * sign)
+                parts.append(self.runner.run(given, self.target[c], asked, self.config.least_chunk))
         return parts
+
+    def _rows(self, rows: np.ndarray, group: np.ndarray, labeled: np.ndarray | None) -> PassRows:
+        """Some rows with a group of attributes; of labeled rows, with their positions in `support`."""
+        if self.structure is None:
+            return PassRows(take_rows(self.x, rows, group))
+        x = take_rows(self.x, rows, np.arange(self.x.shape[1]))
+        return PassRows(x[:, group], self.structure.of_rows(x, np.full(len(x), -1) if labeled is None else labeled))
 
 
 class _Answers:

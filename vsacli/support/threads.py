@@ -18,6 +18,13 @@ def one_thread() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def numpy_on_one_thread() -> Iterator[None]:
+    """Keep the products of NumPy and SciPy (OpenBLAS) to one thread, and leave PyTorch's threads alone."""
+    with _thread_pools().select(internal_api="openblas").limit(limits=1):
+        yield
+
+
 @lru_cache(maxsize=1)
 def _thread_pools() -> ThreadpoolController:
     from threadpoolctl import ThreadpoolController

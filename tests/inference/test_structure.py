@@ -1,0 +1,182 @@
+"""A network that reads the structure of the whole table: what it is given, and what must not change its answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from tests.inference.inference_tasks import KINDS, SMALL, task_of
+from tests.tiny import tiny_checkpoint
+from vsacli.inference import predict as predict_module
+from vsacli.inference import structure as structure_module
+from vsacli.inference.config import InferenceConfig
+from vsacli.inference.embed import embed
+from vsacli.inference.order import attribute_signatures, reading_order, row_order
+from vsacli.inference.predict import predict
+from vsacli.inference.structure import KnownStructure, structure_of
+
+SIZES = pytest.mark.parametrize("landmarks", [2048, 60], ids=["all rows", "landmarks"])
+CONFIGS = pytest.mark.parametrize("config", [None, SMALL, InferenceConfig(attributes_together=(3, 2))])
+
+
+def ask(kind: str, task: dict[str, Any], **options: Any) -> np.ndarray:
+    """Answers of a network that reads structure, one row for each unlabeled row."""
+    answer = predict(tiny_checkpoint(kind, structure=True), **task, device="cpu", **options)
+    assert answer.graph_rows > 0
+    if kind == "classification":
+        assert answer.proba is not None
+        return answer.proba
+    assert answer.mean is not None
+    assert answer.std is not None
+    return np.stack([answer.mean, answer.std], 1)
+
+
+def known(task: dict[str, Any], n_classes: int) -> KnownStructure:
+    x, support = task["x"], np.flatnonzero(task["labeled"])
+    unlabeled = np.flatnonzero(~task["labeled"])
+    signatures = attribute_signatures(x)
+    order, first = reading_order(x, signatures, 0, unlabeled)
+    given = row_order(x, signatures, 0, task["y"], rows=support)
+    found = structure_of(x, support, task["y"], n_classes, unlabeled[order[first]], signatures, given)
+    assert found is not None
+    return found
+
+
+@KINDS
+@SIZES
+@CONFIGS
+def test_orders_of_rows_and_attributes_change_nothing(
+    kind: str, landmarks: int, config: InferenceConfig | None, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(structure_module, "LANDMARKS", landmarks)
+    task = task_of(kind)
+    given = task["labeled"]
+    order = np.random.default_rng(5).permutation(len(given))
+    y = np.zeros(len(given))
+    y[given] = task["y"]
+    moved = {
+        **task,
+        "x": task["x"][order][:, [2, 0, 3, 1]],
+        "labeled": given[order],
+        "y": y[order][given[order]].astype(task["y"].dtype),
+    }
+    plain, shuffled = np.zeros((2, len(given), 3))
+    answer = ask(kind, task, config=config)
+    plain[~given, : answer.shape[1]] = answer
+    shuffled[~given[order], : answer.shape[1]] = ask(kind, moved, config=config)
+    np.testing.assert_allclose(shuffled, plain[order], rtol=1e-4, atol=1e-5)
+
+
+@KINDS
+@SIZES
+def test_identical_rows_get_identical_answers(kind: str, landmarks: int, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(structure_module, "LANDMARKS", landmarks)
+    task = task_of(kind)
+    free = np.flatnonzero(~task["labeled"])
+    task["x"][free[40]] = task["x"][free[3]]
+    for config in (None, SMALL):
+        answer = ask(kind, task, config=config)
+        np.testing.assert_allclose(answer[40], answer[3], rtol=1e-6)
+
+
+@KINDS
+def test_chunks_see_the_structure_of_the_whole_table(kind: str, monkeypatch: pytest.MonkeyPatch):
+    """What a pass is given of its rows is what the whole table says of them."""
+    task = task_of(kind)
+    expected = known(task, 3 if kind == "classification" else 0)
+    seen: list[int] = []
+    real = predict_module.structure_of
+
+    def counted(*args: Any) -> KnownStructure | None:
+        seen.append(1)
+        return real(*args)
+
+    monkeypatch.setattr(predict_module, "structure_of", counted)
+    ask(kind, task, config=SMALL)
+    assert seen == [1]  # once a table, not once a chunk
+    assert len(expected) == len(task["x"])
+    rows = np.flatnonzero(~task["labeled"])[:7]
+    found = expected.of_rows(task["x"][rows], np.full(7, -1))
+    again = known(task, 3 if kind == "classification" else 0).of_rows(task["x"], np.full(len(task["x"]), -1))
+    np.testing.assert_array_equal(found.answers, again.answers[rows])
+    np.testing.assert_array_equal(found.coordinates, again.coordinates[rows])
+
+
+def test_a_labeled_row_and_an_unlabeled_one_like_it_are_told_apart():
+    """The labeled row's answer leaves its own label out; the unlabeled one beside it knows the label."""
+    task = task_of("classification")
+    labeled = np.flatnonzero(task["labeled"])
+    twin = np.flatnonzero(~task["labeled"])[0]
+    task["x"][twin] = task["x"][labeled[0]]
+    structure = known(task, 3)
+    own = structure.of_rows(task["x"][labeled[:1]], np.array([0])).answers[0, :, 1]
+    other = structure.of_rows(task["x"][[twin]], np.array([-1])).answers[0, :, 1]
+    assert other[task["y"][0]] > own[task["y"][0]]
+
+
+@KINDS
+def test_more_labels_than_a_graph_takes(kind: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(structure_module, "LANDMARKS", 40)
+    monkeypatch.setattr(structure_module, "LABELED_LANDMARKS", 12)
+    task = task_of(kind)
+    structure = known(task, 3 if kind == "classification" else 0)
+    assert (structure.labeled >= 0).sum() <= 15
+    assert len(structure) == 40
+    assert np.isfinite(ask(kind, task)).all()
+
+
+@KINDS
+def test_a_table_without_structure_is_answered(kind: str):
+    task = task_of(kind)
+    task["x"][:] = 1.0
+    answer = predict(tiny_checkpoint(kind, structure=True), **task, device="cpu")
+    assert answer.graph_rows == 0
+    assert np.isfinite(answer.proba if answer.proba is not None else answer.mean).all()  # type: ignore[arg-type]
+
+
+def test_a_network_that_does_not_read_structure_is_spared_it(monkeypatch: pytest.MonkeyPatch):
+    def never(*args: object) -> None:
+        raise AssertionError("computed in vain")
+
+    monkeypatch.setattr(predict_module, "structure_of", never)
+    assert predict(tiny_checkpoint(), **task_of("classification"), device="cpu").graph_rows == 0
+
+
+def test_the_structure_of_a_larger_table_can_be_given():
+    """A part of a table that is answered by itself, with the whole table's structure."""
+    task = task_of("classification")
+    structure = known(task, 3)
+    rows = np.concatenate([np.flatnonzero(task["labeled"]), np.flatnonzero(~task["labeled"])[:20]])
+    rows.sort()
+    part = {**task, "x": task["x"][rows], "labeled": task["labeled"][rows]}
+    own, whole = ask("classification", part), ask("classification", part, structure=structure)
+    assert not np.allclose(own, whole, atol=1e-4)
+
+
+@KINDS
+def test_the_number_of_threads_changes_nothing(kind: str):
+    task = task_of(kind)
+    before = torch.get_num_threads()
+    try:
+        found = []
+        for threads in (1, 2):
+            torch.set_num_threads(threads)
+            found.append(ask(kind, task, config=SMALL))
+    finally:
+        torch.set_num_threads(before)
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-5, atol=1e-6)
+
+
+@KINDS
+def test_embeddings_have_the_attributes_alone(kind: str):
+    task = task_of(kind)
+    checkpoint = tiny_checkpoint(kind, structure=True)
+    vectors = embed(checkpoint, task["x"], task["labeled"], task["y"], task.get("n_classes", 0), device="cpu")
+    assert vectors.shape == (len(task["x"]), task["x"].shape[1] * checkpoint.model.config.channels)
+    without = embed(
+        tiny_checkpoint(kind), task["x"], task["labeled"], task["y"], task.get("n_classes", 0), device="cpu"
+    )
+    assert not np.allclose(vectors, without)
