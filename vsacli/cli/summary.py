@@ -29,6 +29,7 @@ RECORD = {
     "left_out": "list of {column, reason}",
     "checkpoint": "the network; null where none was needed",
     "device": "where it ran; null where none was needed",
+    "graph_rows": "rows, labeled or not, of the graph that the network read; 0 where it read none",
     "seed": "--seed",
     "filled": "cells that were filled",
     "filled_by_class": "the same for each class; null for a regression",
@@ -57,6 +58,9 @@ def facts_of(report: LabelReport) -> list[Fact]:
         facts.append(("left out", f"{shown}; --include COL uses an id all the same" if ids else shown))
     if report.checkpoint is not None:
         facts.append(("network", f"{report.checkpoint} on {report.device}"))
+    if report.graph_rows:
+        given = min(report.graph_rows, sum(report.given.values()))
+        facts.append(("graph", f"neighbours among {report.graph_rows:,} rows, {report.graph_rows - given:,} without a label"))
     if report.missing:
         facts.append(("filled", f"{sum(report.filled.values()):,}{_per_class(report.filled)}"))
     if report.left_empty:
@@ -87,6 +91,7 @@ def record_of(report: LabelReport, *, seed: int, output: str | None) -> bytes:
         "left_out": [{"column": name, "reason": reason} for name, reason in report.left_out],
         "checkpoint": report.checkpoint,
         "device": report.device,
+        "graph_rows": report.graph_rows,
         "seed": seed,
         "filled": sum(report.filled.values()),
         "filled_by_class": report.filled if classes else None,

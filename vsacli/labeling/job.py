@@ -46,6 +46,7 @@ class LabelReport:
     left_out: list[tuple[str, str]] = field(default_factory=list)  # (column, reason)
     checkpoint: str | None = None  # None: no network was needed
     device: str | None = None
+    graph_rows: int = 0  # rows of the graph that the network read; 0: it read none
     filled: dict[str, int] = field(default_factory=dict)  # cells filled per class; for regression {"": count}
     left_empty: int = 0  # missing cells below min_confidence
     mean_confidence: float | None = None  # over all missing cells

@@ -243,4 +243,5 @@ def _ask_network(
         best_only=best_only,
     )
     job.report.checkpoint, job.report.device = checkpoint.name, prediction.device
+    job.report.graph_rows = prediction.graph_rows
     return Answers.of(prediction)
