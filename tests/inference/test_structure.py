@@ -14,9 +14,9 @@ from vsacli.inference import predict as predict_module
 from vsacli.inference import structure as structure_module
 from vsacli.inference.config import InferenceConfig
 from vsacli.inference.embed import embed
-from vsacli.inference.order import attribute_signatures, reading_order, row_order
+from vsacli.inference.order import attribute_signatures
 from vsacli.inference.predict import predict
-from vsacli.inference.structure import KnownStructure, structure_of
+from vsacli.inference.structure import KnownStructure, structure_of_table
 
 SIZES = pytest.mark.parametrize("landmarks", [2048, 60], ids=["all rows", "landmarks"])
 CONFIGS = pytest.mark.parametrize("config", [None, SMALL, InferenceConfig(attributes_together=(3, 2))])
@@ -38,9 +38,7 @@ def known(task: dict[str, Any], n_classes: int) -> KnownStructure:
     x, support = task["x"], np.flatnonzero(task["labeled"])
     unlabeled = np.flatnonzero(~task["labeled"])
     signatures = attribute_signatures(x)
-    order, first = reading_order(x, signatures, 0, unlabeled)
-    given = row_order(x, signatures, 0, task["y"], rows=support)
-    found = structure_of(x, support, task["y"], n_classes, unlabeled[order[first]], signatures, given)
+    found = structure_of_table(x, support, task["y"], n_classes, unlabeled, signatures, 0)
     assert found is not None
     return found
 

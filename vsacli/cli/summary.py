@@ -59,8 +59,8 @@ def facts_of(report: LabelReport) -> list[Fact]:
     if report.checkpoint is not None:
         facts.append(("network", f"{report.checkpoint} on {report.device}"))
     if report.graph_rows:
-        given = min(report.graph_rows, sum(report.given.values()))
-        facts.append(("graph", f"neighbours among {report.graph_rows:,} rows, {report.graph_rows - given:,} without a label"))
+        free = max(0, report.graph_rows - sum(report.given.values()))
+        facts.append(("graph", f"neighbours among {report.graph_rows:,} rows, {free:,} of them without a label"))
     if report.missing:
         facts.append(("filled", f"{sum(report.filled.values()):,}{_per_class(report.filled)}"))
     if report.left_empty:

@@ -19,9 +19,9 @@ import numpy as np
 from vsacli.errors import CheckpointError, DataError
 from vsacli.inference.config import InferenceConfig, attributes_together
 from vsacli.inference.device import choose_device
-from vsacli.inference.order import attribute_groups, attribute_signatures, reading_order, row_order
+from vsacli.inference.order import attribute_groups, attribute_signatures, row_order
 from vsacli.inference.passes import PassRows, Runner, TargetScale, deal_contexts, rows_that_fit
-from vsacli.inference.structure import structure_of
+from vsacli.inference.structure import structure_of_table
 from vsacli.support.threads import numpy_on_one_thread
 
 if TYPE_CHECKING:
@@ -87,9 +87,7 @@ def embed(
         structure = None
         if runner.reads_structure:
             unlabeled = np.flatnonzero(~labeled)
-            different, first = reading_order(x, signatures, seed, unlabeled)
-            different = unlabeled[different[first]]
-            structure = structure_of(x, support, target, n_classes * classes, different, signatures, order)
+            structure = structure_of_table(x, support, target, n_classes * classes, unlabeled, signatures, seed)
         position = np.full(len(x), -1, np.int64)
         position[support] = np.arange(len(support))
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vsacli.attributes.packed import CompactAttributes, take_rows
-from vsacli.inference.order import exact_hashes
+from vsacli.inference.order import exact_hashes, reading_order, row_order
 from vsacli.inference.passes import deal_contexts
 from vsacli.structure import RowStructure, TableStructure
 
@@ -110,3 +110,18 @@ def structure_of(
     hashes = exact_hashes(values[len(chosen) :])
     by_hash = np.argsort(hashes, kind="stable")
     return KnownStructure(table, order, labeled, hashes[by_hash], by_hash + len(chosen))
+
+
+def structure_of_table(
+    x: np.ndarray,
+    support: np.ndarray,
+    target: np.ndarray,
+    n_classes: int,
+    unlabeled: np.ndarray,
+    signatures: np.ndarray,
+    seed: int,
+) -> KnownStructure | None:
+    """:func:`structure_of` of rows as they come: labeled rows ``support`` and unlabeled ones, in any order."""
+    order, first = reading_order(x, signatures, seed, unlabeled)
+    given = row_order(x, signatures, seed, target, rows=support)
+    return structure_of(x, support, target, n_classes, unlabeled[order[first]], signatures, given)

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from vsacli.attributes.encoder import AttributeEncoder
     from vsacli.checkpoints.folder import Checkpoint
+    from vsacli.inference.structure import KnownStructure
     from vsacli.tables.table import Table
     from vsacli.target.column import Target
 
@@ -61,6 +62,8 @@ class Network:
         The part in which each companion lies.
     signatures : ndarray of uint64, shape (M,)
         Of the sample: the order of attributes and rows is the same in every part.
+    structure : KnownStructure, optional
+        Of the sample and the labeled rows, for a network that reads it.
     """
 
     checkpoint: Checkpoint
@@ -71,6 +74,7 @@ class Network:
     companions: np.ndarray
     home: np.ndarray
     signatures: np.ndarray
+    structure: KnownStructure | None = None
 
 
 @dataclass
@@ -213,23 +217,56 @@ def _prepare(job: Job, target: Target, parts: Sequence[Part], survey: Survey | N
     attributes = read_attributes(job.columns(useless), copies=job.copied_rows)
     job.note(attributes)
     x = attributes.x
-    above, below = x[:n_context], x[n_context:]
+    below = x[n_context:]
     outside = chosen[chosen < n_context]
     unlabeled = ~np.isin(rows, all_labeled)
     signatures = attribute_signatures(x)
     candidates = np.flatnonzero(unlabeled)
     candidates = candidates[row_order(below, signatures, options.seed, rows=candidates)][:COMPANIONS]
     starts = first_rows(parts)
+    y = np.concatenate([values[outside], values[inside + n_context]])
+    support = np.concatenate([outside, n_context + np.searchsorted(rows, labeled_rows)])
+    structure = _structure(
+        checkpoint, x, support, y, len(target.classes), n_context + np.flatnonzero(unlabeled), signatures, options.seed
+    )
+    report.graph_rows = 0 if structure is None else len(structure)
     return Network(
         checkpoint=checkpoint,
         encoder=attributes.encoder,
         columns=attributes.columns,
-        labeled=np.concatenate([above[outside], below[np.searchsorted(rows, labeled_rows)]]),
-        y=np.concatenate([values[outside], values[inside + n_context]]),
+        labeled=x[support],
+        y=y,
         companions=below[candidates],
         home=np.searchsorted(starts, rows[candidates], side="right") - 1,
         signatures=signatures,
+        structure=structure,
     )
+
+
+def _structure(
+    checkpoint: Checkpoint,
+    x: np.ndarray,
+    support: np.ndarray,
+    y: np.ndarray,
+    n_classes: int,
+    unlabeled: np.ndarray,
+    signatures: np.ndarray,
+    seed: int,
+) -> KnownStructure | None:
+    """What the sampled rows say of any row, for a network that reads it."""
+    from vsacli.inference.passes import TargetScale
+    from vsacli.inference.structure import structure_of_table
+    from vsacli.support.threads import numpy_on_one_thread
+
+    if not getattr(checkpoint.model.config, "structure", False):
+        return None
+    if not n_classes:
+        scale = TargetScale.of(y)
+        if scale.spread == 0:
+            return None
+        y = scale.apply(y)
+    with numpy_on_one_thread():
+        return structure_of_table(x, support, y, n_classes, unlabeled, signatures, seed)
 
 
 def _choose(values: np.ndarray, target: Target, columns: int, seed: int) -> np.ndarray:

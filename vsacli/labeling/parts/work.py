@@ -147,6 +147,7 @@ def _answer(
         progress=lambda done, total: progress(min(done, len(rows))),
         signatures=network.signatures,
         best_only=not plan.options.proba,
+        structure=network.structure,
     )
     n = len(rows)
     return Answers.of(prediction, n), prediction.device
