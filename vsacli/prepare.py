@@ -124,12 +124,25 @@ def prepare(table: Table, options: ReadOptions, *, target: int | None = None, pr
         No label, a label that cannot be one, or no column to learn from.
     """
     at = table.find(options.target) if target is None else target
-    labels = read_labels(table.column(at), table, options)
+    labels = read_label_column(table, at, options)
     return Prepared(read_attributes(Columns(table, options, at, progress=progress)), labels)
 
 
-def read_labels(cells: pa.Array, table: Table, options: ReadOptions) -> Target:
-    """Understand the cells of the label column of `table`.
+def read_label_column(table: Table, at: int, options: ReadOptions) -> Target:
+    """Understand the label column of `table`, at place `at`.
+
+    Raises
+    ------
+    DataError
+        As :func:`vsacli.target.column.read_target`.
+    """
+    from vsacli.tables.further_headers import further_headers
+
+    return read_labels(table.column(at), table, options, further_headers(table, at))
+
+
+def read_labels(cells: pa.Array, table: Table, options: ReadOptions, headers: Sequence[int] = ()) -> Target:
+    """Understand the cells of the label column of `table`, of which the rows `headers` are further header rows.
 
     Raises
     ------
@@ -148,6 +161,7 @@ def read_labels(cells: pa.Array, table: Table, options: ReadOptions) -> Target:
         decimal=table.decimal,
         name=options.target,
         where=table.where,
+        headers=headers,
     )
 
 

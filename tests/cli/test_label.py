@@ -214,3 +214,48 @@ def test_include_uses_a_column_that_looks_like_an_id(vsa, write):
         result = vsa("label", path, "-t", "label", "--include", wrong, "--exclude", "z")
         assert result.code == 2
         assert why in result.error
+
+
+def test_whole_numbers_next_to_each_other_are_a_quantity(vsa, write):
+    rng = np.random.default_rng(1)
+    heights = rng.normal(140, 6, 40)
+    ages = np.clip(np.rint((heights - 140) / 3 + 41), 37, 45).astype(int)
+    rows = [f"{h:.1f},{age if i < 20 else ''}" for i, (h, age) in enumerate(zip(heights, ages, strict=True))]
+    result = vsa("label", write("in.csv", "\n".join(["height,age", *rows, ""]).encode()), "-t", "age")
+    assert "vsa: task: regression of 'age'" in result.stderr
+    assert "use --task classification" in result.stderr
+    fills = [int(row["age"]) for row in table(result.stdout)[20:]]
+    assert np.abs(np.array(fills) - ages[20:]).mean() < 1
+
+
+def test_a_further_header_row_is_kept_and_not_learned_from(vsa, write):
+    ids = '"{""ImportId"":""a""}",,"{""ImportId"":""c""}"'
+    head = ["Q1,Q2,Q9", "What is your age?,How often?,Which plan would you take?", ids]
+    rows = [f"{20 + i},{i % 5},{('Basic', 'Plus')[i // 20] if i % 5 == 0 else ''}" for i in range(40)]
+    result = vsa("label", write("in.csv", "\n".join([*head, *rows, ""]).encode()), "-t", "Q9")
+    lines = result.stdout.decode().splitlines()
+    assert lines[:3] == head
+    assert {line.rpartition(",")[2] for line in lines[3:]} == {"Basic", "Plus"}
+    assert "2 classes" in result.stderr
+    assert result.stderr.count("stands in a further header row, row ") == 2
+    assert "kept and not learned from" in result.stderr
+
+
+def test_numbers_for_missing_and_errors_of_spreadsheets_are_kept_and_not_learned_from(vsa, write):
+    rng = np.random.default_rng(2)
+    income = rng.uniform(10, 100, 60)
+    spend = [f"{0.6 * v + 5:.1f}" if i % 2 else "" for i, v in enumerate(income)]
+    spend[3] = spend[5] = "-99"
+    spend[7] = "#REF!"
+    path = write(
+        "in.csv",
+        "\n".join(["income,spend", *(f"{a:.1f},{b}" for a, b in zip(income, spend, strict=True)), ""]).encode(),
+    )
+    result = vsa("label", path, "-t", "spend")
+    after = [row["spend"] for row in table(result.stdout)]
+    assert [after[i] for i in range(1, 60, 2)] == [spend[i] for i in range(1, 60, 2)]
+    assert all(5 < float(after[i]) < 70 for i in range(0, 60, 2))
+    assert "--na '-99' has it filled" in result.stderr
+    assert "labels: 27 given" in result.stderr
+    filled = vsa("label", path, "-t", "spend", "--na", "-99", "--na", "#REF!").stdout
+    assert all(5 < float(row["spend"]) < 70 for row in table(filled))

@@ -55,7 +55,6 @@ def test_na_is_a_class_among_codes_only(labels: list[str], options: dict, is_mis
 def test_doubtful_tokens_get_a_note() -> None:
     assert "'NA' is taken as a class" in missing_labels(["EU", "AS", "", "NA"])[1][0]
     assert "--no-default-na" in missing_labels(["Mild", "Severe", "", "None"])[1][0]
-    assert "--na '?'" in missing_labels(["yes", "no", "?"])[1][0]
     assert missing_labels(["yes", "no", "None"])[1] == []
     assert missing_labels(["yes", "no", "None"], na=["None"])[1] == []
 

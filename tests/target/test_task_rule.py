@@ -21,7 +21,14 @@ RULE = {
     "ten digits, one label each": (list(range(10)), [1] * 10, "classification"),
     "1 to 20, one label each": (list(range(1, 21)), [1] * 20, "classification"),
     "1 to 40, one label each": (list(range(1, 41)), [1] * 40, "regression"),
-    "20 codes, three labels each": (list(range(100, 120)), [3] * 20, "classification"),
+    "20 codes, three labels each": (list(range(100, 200, 5)), [3] * 20, "classification"),
+    "20 neighbours, three labels each": (list(range(100, 120)), [3] * 20, "regression"),
+    "ages from 37 to 45": (list(range(37, 46)), [2] * 8 + [4], "regression"),
+    "temperatures with gaps": ([-3, -1, 0, 2, 4, 5, 8, 11], [3] * 8, "regression"),
+    "wine, 3 to 8": ([3, 4, 5, 6, 7, 8], [2, 9, 30, 30, 9, 2], "classification"),
+    "codes in groups": ([11, 12, 13, 21, 22, 31], [4] * 6, "classification"),
+    "months": (list(range(1, 13)), [4] * 12, "classification"),
+    "four fevers": ([37, 38, 39, 40], [4] * 4, "classification"),
     "20 codes, two labels each": (list(range(100, 120)), [2] * 20, "regression"),
     "prices": ([39591, 49639, 53235, 55495], [1, 1, 1, 1], "regression"),
     "ages": ([18, 20, 21, 25, 34, 41, 56, 60], [1, 2, 1, 1, 2, 1, 1, 1], "regression"),
@@ -53,3 +60,20 @@ def test_codes_by_their_looks() -> None:
     assert spelled_like_codes(["9007199254740993"])
     assert not spelled_like_codes(["0", "12", ""])
     assert judge([7, 12, 900], [1, 1, 1], codes=True).kind == "classification"
+
+
+@pytest.mark.parametrize(
+    ("values", "counts", "close"),
+    [
+        (list(range(37, 46)), [3] * 9, True),
+        ([37, 38, 39, 40], [4] * 4, True),
+        ([3, 4, 5, 6, 7, 8], [5] * 6, True),
+        (list(range(10)), [3] * 10, False),  # digits
+        ([0, 1, 2], [9, 9, 9], False),
+        (list(range(1, 16)), [1] * 15, True),
+        (list(range(100, 120)), [2] * 20, True),
+        ([39591, 49639, 53235, 55495], [1] * 4, False),
+    ],
+)
+def test_a_close_call_is_told(values: list[float], counts: list[int], close: bool) -> None:
+    assert judge(values, counts).close == close

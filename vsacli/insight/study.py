@@ -110,7 +110,7 @@ def _n_classes(run: LabelingRun) -> int:
 
 def _labeled_sample(run: LabelingRun, most: int, rng: np.random.Generator) -> np.ndarray:
     """At most `most` labeled rows, sorted, a row of every class among them where there is room."""
-    rows = np.flatnonzero(~run.target.missing)
+    rows = np.flatnonzero(run.target.given)
     if len(rows) <= most:
         return rows
     rows = rng.permutation(rows)

@@ -39,6 +39,13 @@ class Answers:
             best=None if best is None else (best[0][part], best[1][part]),
         )
 
+    def only(self, kept: np.ndarray) -> Answers:
+        """The answers of some of the cells, marked by bool (U,)."""
+        if kept.all():
+            return self
+        parts = (None if part is None else part[kept] for part in (self.proba, self.mean, self.std))
+        return Answers(*parts, best=None if self.best is None else (self.best[0][kept], self.best[1][kept]))
+
 
 def with_given(job: Job, target: Target, answers: Answers) -> Answers:
     """The answers, where rows that stand unchanged in the other table have the label that they have there, for certain.
@@ -47,7 +54,7 @@ def with_given(job: Job, target: Target, answers: Answers) -> Answers:
     """
     if job.copies is None or not job.copies.unchanged.any():
         return answers
-    source = np.flatnonzero(job.copies.unchanged)
+    source = np.flatnonzero(job.copies.unchanged & target.given[: job.n_above])
     place = np.cumsum(target.missing[job.n_above :]) - 1  # of each row among the answers
     rows = job.copies.of[source]
     missing = target.missing[job.n_above :][rows]

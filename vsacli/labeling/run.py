@@ -183,12 +183,12 @@ def find_target(
     """The labels of the rows of `labeled`, if given, then of `table`; and the target's place in `table`."""
     if labeled is None:
         column = table.find(options.target)
-        return None, column, prepare.read_labels(table.column(column), table, options)
+        return None, column, prepare.read_label_column(table, column, options)
 
     from vsacli.labeling.labeled_table import LabeledContext
 
     source_column = labeled.find(options.target)
-    given = ~prepare.read_labels(labeled.column(source_column), labeled, options).missing
+    given = prepare.read_label_column(labeled, source_column, options).given
     context = LabeledContext(labeled, table, given)
     column = table.find(options.target) if context.table_has(options.target) else None
     cells = context.stacked_target(source_column, column)
@@ -206,7 +206,7 @@ def describe(table: Table, options: LabelOptions, context: LabeledContext | None
                 f"--min-confidence needs classes and the task is regression ({target.reason}); "
                 f"--confidence adds the standard deviation {options.target}_std"
             )
-    given = ~target.missing
+    given = target.given
     report = LabelReport(
         table=table.name,
         rows=table.n_rows,
@@ -229,7 +229,7 @@ def _ask_network(
 ) -> Answers:
     from vsacli.inference.predict import predict
 
-    given = ~target.missing
+    given = target.given
     classification = target.kind == "classification"
     prediction = predict(
         checkpoint,
@@ -244,4 +244,4 @@ def _ask_network(
     )
     job.report.checkpoint, job.report.device = checkpoint.name, prediction.device
     job.report.graph_rows = prediction.graph_rows
-    return Answers.of(prediction)
+    return Answers.of(prediction).only(target.missing[~given])

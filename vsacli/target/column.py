@@ -8,8 +8,7 @@ only surrounding white space and the Unicode form (composed or not) make no diff
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -19,6 +18,8 @@ from vsacli.errors import DataError
 from vsacli.support.privacy import VARIABLE, values_shown
 from vsacli.tables.arrow_types import as_numbers, as_text, decimals_of, is_number, is_text, numbers_to_arrow, plain
 from vsacli.target.distinct_labels_note import note_on_different
+from vsacli.target.doubtful import far_numbers, is_spreadsheet_error
+from vsacli.target.label_notes import near_spellings, not_learned_from, often_missing, other_task
 from vsacli.target.missing import missing_labels, normalize
 from vsacli.target.number_style import NumberStyle
 from vsacli.target.task_rule import judge, spelled_like_codes
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Task = Literal["auto", "classification", "regression"]
-
-_POINT_ZERO = re.compile(r"(?<=\d)[.,]0{1,2}\Z")
 
 
 @dataclass(eq=False)
@@ -52,13 +51,20 @@ class Target:
     """For display: each class in its most frequent spelling, ordered by first appearance."""
     notes: list[str] = field(default_factory=list)
     """What was decided about doubtful cells, one line each."""
+    ignored: np.ndarray | None = None
+    """bool[n]: cells that are kept as they are, though they say nothing to learn from; None: there are none."""
     _spellings: pa.Array | None = None
     _type: pa.DataType | None = None
     _style: NumberStyle = field(default_factory=NumberStyle)
 
     @property
+    def given(self) -> np.ndarray:
+        """bool[n]: the labels to learn from."""
+        return ~self.missing if self.ignored is None else ~(self.missing | self.ignored)
+
+    @property
     def n_labeled(self) -> int:
-        return int(self.missing.size - self.missing.sum())
+        return int(self.given.sum())
 
     def spell_classes(self, codes: np.ndarray) -> pa.Array:
         """The cells that say these classes.
@@ -121,6 +127,7 @@ def read_target(
     decimal: str = ".",
     name: str = "target",
     where: Callable[[int], str] | None = None,
+    headers: Sequence[int] = (),
 ) -> Target:
     """Understand a label column.
 
@@ -139,6 +146,8 @@ def read_target(
         The column's name, for messages.
     where
         Says where a row is (``"row 3 (line 4)"``), for messages; ``Table.where``.
+    headers
+        Rows that are further header rows: what only they say is not learned from.
 
     Raises
     ------
@@ -160,14 +169,24 @@ def read_target(
     if not given.size:
         raise _no_label(name, n, tokens)
 
-    counts = found.counts[given]
+    ignored = _no_labels(found, given, headers, where) if is_text(cells.type) and default_na else {}
+    given = np.setdiff1d(given, list(ignored))
     numeric = _read_numeric(found, given, cells.type, decimal)
+    if task != "classification" and not categorical and numeric.possible:
+        far = _far_labels(numeric.values, found.counts[given], task)
+        if far.any() and not numeric.codes:
+            ignored |= dict.fromkeys(given[far], "lies far from all other labels")
+            given = given[~far]
+            numeric = _read_numeric(found, given, cells.type, decimal)
+    notes += not_learned_from(found.keys, found.counts, ignored)
+    counts = found.counts[given]
     if task == "auto":
         if given.size > 1 and (categorical or not numeric.possible):
             kind, reason = "classification", f"{given.size} distinct {'categories' if categorical else numeric.noun}"
         else:
             verdict = judge(numeric.values, counts, codes=numeric.codes)
             kind, reason = verdict.kind, verdict.reason
+            notes += other_task(verdict)
         if kind == "mixed":
             raise _no_number(found, given, numeric, missing, name, where, reason)
     else:
@@ -178,6 +197,10 @@ def read_target(
     target = Target(
         name, "classification", reason, missing, tokens, blank_codes, blank_numbers, notes=notes, _type=value_type
     )
+    if ignored:
+        kept = np.zeros(len(missing_class), dtype=bool)
+        kept[list(ignored)] = True
+        target.ignored = kept[found.label]
     if kind == "classification":
         new = np.full(len(missing_class), -1, dtype=np.int64)
         new[given] = np.arange(given.size)
@@ -185,7 +208,8 @@ def read_target(
         target._spellings = found.spellings.take(pa.array(given))
         target.classes = [found.names[i] for i in given]
         keys = [found.keys[i] for i in given]
-        alike = _near_spellings(keys)
+        notes += often_missing(keys, numeric.values)
+        alike = near_spellings(keys)
         notes += alike
         if task == "auto" and not (alike or categorical) and (numeric.codes or np.isnan(numeric.values).any()):
             notes += filter(None, [note_on_different(keys, counts, cells.type)])
@@ -203,19 +227,24 @@ def read_target(
     return target
 
 
-def _near_spellings(keys: list[str]) -> list[str]:
-    """A note where classes differ in nothing but case, inner space or a ``.0``: often they are meant to be one."""
-    alike: dict[str, list[str]] = {}
-    for key in keys:
-        alike.setdefault(_POINT_ZERO.sub("", " ".join(key.casefold().split())), []).append(key)
-    groups = [group for group in alike.values() if len(group) > 1]
-    if not groups:
-        return []
-    shown = f" ({', '.join(map(repr, groups[0]))}{', …' if len(groups) > 1 else ''})" if values_shown() else ""
-    return [
-        f"{sum(map(len, groups))} classes would be {len(groups)} but for upper case, spaces or .0{shown}: they are "
-        f"kept apart; if they are the same, spell them alike"
-    ]
+def _no_labels(
+    found: _Distinct, given: np.ndarray, headers: Sequence[int], where: Callable[[int], str] | None
+) -> dict[int, str]:
+    """Labels that cannot be any, with the reason: errors of spreadsheets, and what only further header rows say."""
+    reasons = {int(i): "is an error of a spreadsheet" for i in given if is_spreadsheet_error(found.keys[i])}
+    for i in given:
+        row = int(found.first[i])
+        if row in headers and found.counts[i] == 1:
+            reasons[int(i)] = f"stands in a further header row, {where(row) if where else f'row {row + 1}'}"
+    return reasons if len(reasons) < given.size else {}
+
+
+def _far_labels(values: np.ndarray, counts: np.ndarray, task: Task) -> np.ndarray:
+    """Numbers that stand for "missing" among the labels of a regression, bool (k,)."""
+    far = far_numbers(values)
+    if task == "auto" and far.any() and judge(values[~far], counts[~far]).kind != "regression":
+        far[:] = False
+    return far
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,6 @@ from vsacli.tables.blank_tokens import PANDAS_TOKENS, SPACES
 
 _CODE = re.compile(r"[A-Z]{1,5}")
 _ANSWERS = frozenset({"YES", "NO", "Y", "N", "TRUE", "FALSE", "T", "F"})
-# Never taken as missing unasked, but worth a word when they turn up among the classes.
-_LOOKS_MISSING = frozenset({"?", "-", "--", ".", "na", "none", "null", "nil", "n.a.", "n.d.", "missing", "unknown"})
 
 
 def normalize(text: str) -> str:
@@ -70,10 +68,6 @@ def missing_labels(
     elif blank and len(by_default) == 1:
         (token,) = by_default
         notes.append(f"{token!r} is taken as missing, as empty cells are; if it is a class, use --no-default-na")
-    doubtful = [label for label in present if label.casefold() in _LOOKS_MISSING and label not in missing]
-    if doubtful and "NA" not in doubtful and len(doubtful) < len(present) - len(missing):
-        some = ", ".join(repr(label) for label in doubtful)
-        notes.append(f"{some} taken as a class; if it means missing, use --na {doubtful[0]!r}")
     return missing, notes
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -44,6 +44,7 @@ def read_sparse_target(
     decimal: str,
     name: str,
     where: Callable[[int], str],
+    headers: Sequence[int] = (),
 ) -> Target:
     """`read_target` of a column that is mostly blank, in little more memory than the answer takes.
 
@@ -70,13 +71,15 @@ def read_sparse_target(
     if categorical:
         kept = kept.dictionary_encode()
 
-    def understand(these: pa.Array, place: Callable[[int], str]) -> Target:
-        return read_target(these, task=task, na=na, default_na=default_na, decimal=decimal, name=name, where=place)
+    def understand(these: pa.Array, place: Callable[[int], str], heads: Sequence[int]) -> Target:
+        return read_target(
+            these, task=task, na=na, default_na=default_na, decimal=decimal, name=name, where=place, headers=heads
+        )
 
     try:
-        target = understand(kept, lambda i: where(int(rows[i])))
+        target = understand(kept, lambda i: where(int(rows[i])), np.flatnonzero(np.isin(rows, headers)).tolist())
     except DataError:
-        return understand(column, where)  # for its message, which counts rows
+        return understand(column, where, headers)  # for its message, which counts rows
     missing = empty
     missing[rows] = target.missing
     tokens = dict(target.missing_tokens)
@@ -90,4 +93,8 @@ def read_sparse_target(
     else:
         numbers = numbers.copy()
         numbers[rows] = target.numbers
-    return replace(target, missing=missing, missing_tokens=tokens, codes=codes, numbers=numbers)
+    ignored = target.ignored
+    if ignored is not None:
+        ignored = np.zeros(len(cells), bool)
+        ignored[rows] = target.ignored
+    return replace(target, missing=missing, missing_tokens=tokens, codes=codes, numbers=numbers, ignored=ignored)

@@ -138,7 +138,7 @@ def _balance(study: Study) -> Bars:
 def _numbers(study: Study) -> Histogram | None:
     """Given and filled numbers, on the same bins."""
     run = study.run
-    given = run.target.numbers[~run.target.missing]
+    given = run.target.numbers[run.target.given]
     filled = run.answers.mean if run.answers.mean is not None else np.zeros(0)
     both = np.concatenate([given, filled])
     if not len(both):

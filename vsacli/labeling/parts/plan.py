@@ -184,7 +184,7 @@ def _count_blanks(report: LabelReport, survey: Survey | None, parts: Sequence[Pa
 
 def _without_rows(target: Target) -> Target:
     none = np.empty(0, np.int64)
-    return replace(target, missing=none.astype(bool), codes=none, numbers=none.astype(np.float64))
+    return replace(target, missing=none.astype(bool), codes=none, numbers=none.astype(np.float64), ignored=None)
 
 
 def _prepare(job: Job, target: Target, parts: Sequence[Part], survey: Survey | None) -> Network:
@@ -198,7 +198,7 @@ def _prepare(job: Job, target: Target, parts: Sequence[Part], survey: Survey | N
     checkpoint = load_checkpoint(options.checkpoint, kind=target.kind)  # first: it may not be there
     n_context = context.n_rows if context else 0
     values = target.codes if target.kind == "classification" else target.numbers
-    given = np.flatnonzero(~target.missing)  # the context's rows come first
+    given = np.flatnonzero(target.given)  # the context's rows come first
     chosen = given[_choose(values[given], target, len(names), options.seed)]
     if len(chosen) < len(given):
         report.notes.append(f"of {len(given):,} labeled rows a sample of {len(chosen):,} is read with every part")
