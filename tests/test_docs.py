@@ -1,4 +1,4 @@
-"""The site: made pages are as the code says, its commands and Python run, it builds without network."""
+"""The site: generated pages are up to date, its commands and Python run, and it builds without a network connection."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from tests.shell_examples import ROOT, Block, run_in_sandbox, shell_blocks
 
 
 def page_commands(name: str) -> Block:
-    """The commands of a page as one block, since the later ones go on with what the former wrote."""
+    """The commands of a page as one block, since later ones read what earlier ones wrote."""
     commands = [command for block in shell_blocks(f"docs/{name}") for command in block.commands]
     return Block(f"docs/{name}", 1, tuple(commands))
 
 
-BLOCKS = [page_commands(name) for name in ("index.md", "tutorial.md")]
+PAGES = ("index.md", "tutorial.md", "files.md", "train.md")
+BLOCKS = [page_commands(name) for name in PAGES]
 
 
 def test_made_pages_are_up_to_date():
@@ -28,7 +29,10 @@ def test_made_pages_are_up_to_date():
 
 
 def test_the_blocks_are_found():
-    assert sum(len(block.commands) for block in BLOCKS) >= 6
+    assert all(block.commands for block in BLOCKS)
+    with_commands = {page.name for page in (ROOT / "docs").glob("*.md") if page_commands(page.name).commands}
+    # The only command of faq.md takes long, and what looks like one in performance.md is the output of a benchmark.
+    assert with_commands - set(PAGES) == {"faq.md", "performance.md"}
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=str)

@@ -5,14 +5,11 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 import vsacli
 from vsacli.cli import Commands
-
-ROOT = Path(__file__).parent.parent.parent
 
 
 def test_version(vsa):
@@ -48,15 +45,6 @@ def test_every_option_has_help(vsa, command: str):
     assert entries
     for entry in entries:
         assert re.search(r"\s{2,}\w.*[.\]]\s*$", entry, re.S), f"no help: {entry}"
-
-
-@pytest.mark.parametrize("command", list(Commands.registered))
-def test_readme_tells_every_option(vsa, command: str):
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    options = set(re.findall(r"^  (?:-\w, )?(--[\w-]+)", _options_part(vsa(command, "--help").stdout), re.M)) - {
-        "--help"
-    }
-    assert [option for option in sorted(options) if option not in readme] == []
 
 
 def test_help_imports_nothing_heavy():
