@@ -173,7 +173,9 @@ def test_the_bundled_network_is_asked_first(vsa, write: Write, tmp_path: Path, m
         (("--suite", "d", "--shots", "0"), "the smallest number of labels is 1"),
         (("--suite", "nowhere"), "no suite 'nowhere'"),
         (("--suite", "d", "--natural", "--unlabeled", "5"), "--natural takes all rows without a label"),
+        (("--suite", "d", "--natural", "--pool"), "--natural and --pool are two settings"),
         (("t.csv", "-t", "class", "--natural"), "--natural does not go with a TABLE"),
+        (("t.csv", "-t", "class", "--pool"), "--pool does not go with a TABLE"),
         (("t.csv", "-t", "label", "--plot", "p.bmp"), "--plot p.bmp: a picture is one of .png, .svg, .pdf"),
         (("t.csv", "-t", "label", "--json", "no/such/r.jsonl"), "its folder does not exist"),
         (("t.csv", "-t", "label", "--methods", "logistc"), "did you mean 'logistic'"),
@@ -247,12 +249,63 @@ def test_natural_episodes_ask_for_all_other_rows(vsa, suite: Path, tmp_path: Pat
     options = ("--methods", "prior", "--shots", "2", "--episodes", "1", "--jobs", "1", "--json", out)
     assert vsa("eval", "--suite", suite, *options, "--natural").code == 0
     for r in records(out):
-        assert r["unlabeled"] == 0
+        assert (r["setting"], r["unlabeled"]) == ("natural", 0)
         assert r["n_labeled"] == 2 * r["n_classes"]
         assert r["n_labeled"] + r["n_unlabeled"] == 60
     other = vsa("eval", "--suite", suite, *options)
     assert other.code == 2
     assert "--seed 0 --natural, not with --seed 0 --unlabeled 20" in other.error
+
+
+def test_pool_episodes_score_all_other_rows(vsa, suite: Path, tmp_path: Path) -> None:
+    out = tmp_path / "r.jsonl"
+    options = ("--methods", "centroid,prior", "--shots", "1,2", "--episodes", "1", "--jobs", "1", "--json", out)
+    done = vsa("eval", "--suite", suite, *options, "--pool")
+    assert done.code == 0
+    for r in records(out):
+        assert (r["setting"], r["unlabeled"]) == ("pool", 1200)
+        assert r["n_labeled"] == r["shot"] * r["n_classes"]
+        assert r["n_labeled"] + r["n_unlabeled"] == 60
+        assert sum(n for n, _, _ in r["bins"]) == r["n_unlabeled"]
+    # the two figures have a table each, and the lead a line for each figure and number of labels
+    for title, figure in ((": accuracy", "accuracy"), (": balanced", "balanced_accuracy")):
+        values = {r["shot"]: [] for r in records(out)}
+        for r in records(out):
+            if r["method"] == "centroid":
+                values[r["shot"]].append(r["metrics"][figure])
+        row = table_row(done.stdout, f"{suite}: classification, 3 tables{title}", "centroid")
+        assert [cell.split()[0] for cell in row[1:3]] == [f"{np.mean(v):.3f}" for v in values.values()]
+    found = {(r["shot"], r["method"], r["table"]): r["metrics"]["balanced_accuracy"] for r in records(out)}
+    tables = sorted({r["table"] for r in records(out)})
+    difference = [found[2, "centroid", t] - found[2, "prior", t] for t in tables]
+    expected = f"{np.mean(difference):+.3f} ± {np.std(difference, ddof=1) / np.sqrt(3):.3f}"
+    lines = done.stdout.decode().splitlines()
+    leads = [re.split(r"\s{2,}", line) for line in lines if re.match(r"(accuracy|balanced) +\d ", line)]
+    assert [line[:3] for line in leads] == [[f, s, "prior"] for f in ("accuracy", "balanced") for s in "12"]
+    assert leads[3][3] == expected
+    again = vsa("eval", "--suite", suite, *options, "--pool")
+    assert "12 of 12 results are in" in again.stderr
+    for other, how in (
+        (("--natural",), "--seed 0 --natural"),
+        (("--pool", "--unlabeled", "9"), "--pool --unlabeled 9"),
+    ):
+        refused = vsa("eval", "--suite", suite, *options, *other)
+        assert refused.code == 2
+        assert "drawn with --seed 0 --pool --unlabeled 1200, not with" in refused.error
+        assert how in refused.error
+
+
+def test_results_of_earlier_versions_are_resumed(vsa, suite: Path, tmp_path: Path) -> None:
+    """Their records name no setting: 0 unlabeled rows were natural episodes."""
+    for options in (("--natural",), ("--unlabeled", "10")):
+        out = tmp_path / f"{options[0][2:]}.jsonl"
+        command = ("eval", "--suite", suite, "--methods", "prior", "--shots", "1", "--episodes", "1", "--jobs", "1")
+        assert vsa(*command, *options, "--json", out).code == 0
+        lines = [{k: v for k, v in r.items() if k != "setting"} for r in records(out)]
+        out.write_text("".join(json.dumps(r) + "\n" for r in lines))
+        assert "3 of 3 results are in" in vsa(*command, *options, "--json", out).stderr
+        other = vsa(*command, "--pool", "--json", out)
+        assert other.code == 2
 
 
 def test_results_of_other_weights_are_not_reused(vsa, suite: Path, tmp_path: Path) -> None:

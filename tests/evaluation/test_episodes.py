@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from vsacli.evaluation.episodes import EpisodeKey, EpisodePlan, usable
+from vsacli.evaluation.episodes import EpisodeKey, EpisodePlan, Setting, usable
 
 
 def test_counts_per_class(class_table) -> None:
@@ -83,8 +83,7 @@ def test_natural_episodes_take_all_rows_and_the_tables_own_proportions(class_tab
     table = class_table(n=300)
     y = np.where(np.arange(300) % 10 < 8, 0, np.where(np.arange(300) % 10 == 8, 1, 2))  # 240, 30 and 30 rows
     table = replace(table, y=np.where(np.arange(300) < 290, y, -1))  # ten rows without a label take no part
-    plan = EpisodePlan(n_unlabeled=0)
-    assert plan.natural
+    plan = EpisodePlan(setting=Setting.natural)
     episode = plan.draw(table, EpisodeKey(20, 0)).episode
     assert episode.n_labeled == 60
     assert len(episode.x) == 290
@@ -100,5 +99,45 @@ def test_natural_episodes_take_all_rows_and_the_tables_own_proportions(class_tab
 
 
 def test_natural_episodes_leave_a_row_to_ask_for(class_table) -> None:
-    episode = EpisodePlan(n_unlabeled=0).draw(class_table(n=12), EpisodeKey(50, 0)).episode
+    episode = EpisodePlan(setting=Setting.natural).draw(class_table(n=12), EpisodeKey(50, 0)).episode
     assert episode.n_unlabeled == 1
+
+
+def test_pool_episodes_have_balanced_labels_beside_all_other_rows(class_table) -> None:
+    table = class_table(n=300)
+    y = np.where(np.arange(300) % 10 < 8, 0, np.where(np.arange(300) % 10 == 8, 1, 2))  # 240, 30 and 30 rows
+    table = replace(table, y=np.where(np.arange(300) < 290, y, -1))
+    plan = EpisodePlan(n_unlabeled=1200, setting=Setting.pool)
+    drawn = plan.draw(table, EpisodeKey(5, 0))
+    episode = drawn.episode
+    assert np.bincount(episode.y[:15]).tolist() == [5, 5, 5]
+    assert sorted(drawn.rows.tolist()) == list(range(300))
+    assert episode.scored.sum() == 275  # ten rows without a label are read and not scored
+    assert np.bincount(episode.answer[episode.scored]).tolist() == [232 - 5, 29 - 5, 29 - 5]
+    np.testing.assert_array_equal(episode.x, table.x[drawn.rows])
+
+
+def test_pool_episodes_of_a_large_table_are_drawn_once_for_all_numbers_of_labels(class_table) -> None:
+    table = class_table(n=3000)
+    table = replace(table, y=np.where(np.arange(3000) % 4 == 0, -1, np.where(np.arange(3000) % 10, 0, 1)), n_classes=2)
+    plan = EpisodePlan(n_unlabeled=1200, setting=Setting.pool)
+    one, ten = plan.draw(table, EpisodeKey(1, 0)), plan.draw(table, EpisodeKey(10, 0))
+    assert (one.episode.n_labeled, ten.episode.n_labeled) == (2, 20)
+    assert one.episode.n_unlabeled == ten.episode.n_unlabeled == 1200
+    assert set(one.rows[:2]) < set(ten.rows[:20])
+    pool, other = set(one.rows[2:]), set(ten.rows[20:])
+    assert len(pool & other) >= 1180
+    # there are 2250 rows with a label, so all that are read can be scored; 200 of them are of the rare class
+    assert one.episode.scored.all()
+    share = float(np.mean(one.episode.answer))
+    assert share == pytest.approx(np.mean(table.y[table.labeled]), abs=0.03)
+    assert set(plan.draw(table, EpisodeKey(1, 1)).rows) != set(one.rows)
+
+
+def test_labels_of_the_pool_are_those_of_the_papers_episodes(class_table, number_table) -> None:
+    for table, shot in ((class_table(), 3), (number_table(), 10)):
+        pool = EpisodePlan(n_unlabeled=1200, setting=Setting.pool).draw(table, EpisodeKey(shot, 0))
+        paper = EpisodePlan().draw(table, EpisodeKey(shot, 0))
+        n = paper.episode.n_labeled
+        np.testing.assert_array_equal(pool.rows[:n], paper.rows[:n])
+        assert len(pool.rows) == len(table.y)

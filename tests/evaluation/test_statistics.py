@@ -12,6 +12,7 @@ from vsacli.evaluation.metrics import confidence_bins
 from vsacli.evaluation.run import Record
 from vsacli.evaluation.statistics import (
     family_values,
+    lead,
     mean_ranks,
     paired_t_test,
     pooled_confidence,
@@ -155,3 +156,25 @@ def test_pooled_confidence_weighs_families_the_same_and_leaves_failures_out() ->
     small = confident("b", [0.8] * 2, [False] * 2)
     (line,) = pooled_confidence([big, small, record("c", "m", None), record("d", "bare", 0.5)])
     assert line.accuracy == pytest.approx(0.5)
+
+
+def test_the_lead_is_paired_with_the_rival_of_the_best_mean() -> None:
+    values = {"m": [0.9, 0.6, 0.4], "strong": [0.8, 0.6, 0.3], "uneven": [1.0, 0.1, 0.1]}
+    records = [record(t, m, v) for m, vs in values.items() for t, v in zip("abc", vs, strict=True)]
+    found = lead(records, "accuracy", 1, "m")
+    assert found is not None
+    assert (found.rival, found.mean) == ("strong", pytest.approx(0.2 / 3))
+    assert found.stderr == pytest.approx(stats.sem([0.1, 0.0, 0.1]))
+    # the loss is one minus the accuracy here: less is better, and the lead the same
+    lower = lead(records, "log_loss", 1, "m")
+    assert lower is not None
+    assert (lower.rival, lower.mean) == ("strong", pytest.approx(0.2 / 3))
+    behind = lead(records, "accuracy", 1, "uneven")
+    assert behind is not None
+    assert (behind.rival, behind.mean) == ("m", pytest.approx(-0.7 / 3))
+
+
+def test_no_lead_without_a_rival() -> None:
+    assert lead([record("a", "m", 0.9)], "accuracy", 1, "m") is None
+    assert lead([record("a", "m", 0.9), record("a", "n", None)], "accuracy", 1, "m") is None
+    assert lead([record("a", "n", 0.9), record("a", "o", 0.9)], "accuracy", 1, "m") is None

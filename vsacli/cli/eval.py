@@ -31,6 +31,7 @@ Examples:
   vsa eval data.csv -t class
   vsa eval data.csv -t class --methods vsa,forest --json results.jsonl
   vsa eval --suite tables/ --shots 1,3,5 --json results.jsonl --plot results.png
+  vsa eval --suite tables/ --pool --shots 1,3,5,10 --json pool.jsonl
 """
 
 
@@ -65,6 +66,13 @@ def evaluate(
         int | None,
         typer.Option(metavar="N", min=1, help="Suite: unlabeled rows a class (regression: rows). Default: 20 (100)."),
     ] = None,
+    pool: Annotated[
+        bool,
+        typer.Option(
+            "--pool",
+            help="Suite: the setting of users: all other rows of a table (up to 1,200) are unlabeled and scored.",
+        ),
+    ] = False,
     natural: Annotated[
         bool,
         typer.Option(
@@ -121,12 +129,14 @@ def evaluate(
         raise UsageError("TABLE needs --target: the column with the labels")
     table_only = {"--na": na, "--no-default-na": no_default_na, "--exclude": exclude, "--delimiter": delimiter}
     suite_only = {"--shots": shots, "--unlabeled": unlabeled, "--split": split, "--metric": metric, "--jobs": jobs}
-    suite_only |= {"--natural": natural}
+    suite_only |= {"--natural": natural, "--pool": pool}
     table_only |= {"--include": include, "--encoding": encoding, "--header-line": header_line}
     wrong = table_only if suite is not None else suite_only
     for option, value in wrong.items():
         if value:
             raise UsageError(f"{option} does not go with {'--suite' if suite is not None else 'a TABLE'}")
+    if natural and pool:
+        raise UsageError("--natural and --pool are two settings; give one of them")
     if natural and unlabeled is not None:
         raise UsageError("--natural takes all rows without a label; leave out --unlabeled")
     if plot is not None:
@@ -138,6 +148,7 @@ def evaluate(
             raise UsageError(f"{path}: its folder does not exist; make it first")
     if suite is not None:
         from vsacli.cli.evalsuite import eval_suite
+        from vsacli.evaluation.episodes import Setting
         from vsacli.evaluation.results import sole_user
 
         with sole_user(json):
@@ -147,7 +158,8 @@ def evaluate(
                 methods=methods,
                 checkpoints=checkpoints_given(checkpoint),
                 shots=_numbers("--shots", shots),
-                unlabeled=0 if natural else unlabeled,
+                setting=Setting.natural if natural else Setting.pool if pool else Setting.balanced,
+                unlabeled=unlabeled,
                 episodes=episodes,
                 split=split,
                 task=task,

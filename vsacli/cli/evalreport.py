@@ -11,7 +11,7 @@ from vsacli.evaluation.file import EncodedFile
 from vsacli.evaluation.intervals import Interval
 from vsacli.evaluation.metrics import CLASSIFICATION_METRICS, REGRESSION_METRICS
 from vsacli.evaluation.run import Record
-from vsacli.evaluation.statistics import pooled_confidence, summarize, win_tie_loss
+from vsacli.evaluation.statistics import lead, pooled_confidence, summarize, win_tie_loss
 from vsacli.evaluation.table import ALL_LABELS, MethodAnswers, TableAnswer
 from vsacli.evaluation.verdict import confusion, growth, suspicious_rows
 from vsacli.kinds import TaskKind
@@ -158,12 +158,20 @@ def _suspicious(file: Table, answer: TableAnswer, main: MethodAnswers) -> list[S
     ]
 
 
-def suite_sections(title: str, records: Sequence[Record], metric: str, kind: TaskKind, main: str) -> list[Section]:
-    """Means, tests and ranks of a suite; wins of the main method; the other figures; confidence; failures."""
-    sections = [_means(title, records, metric)]
-    if any(r.method == main for r in records) and len({r.method for r in records}) > 1:
-        sections.append(_wins(records, metric, main))
-    sections.append(_all_figures(records, kind))
+def comparison_sections(title: str, records: Sequence[Record], metrics: Sequence[str], main: str) -> list[Section]:
+    """Means, tests and ranks of a suite by some figures; wins of the main method, and its lead over the best other."""
+    compared = any(r.method == main for r in records) and len({r.method for r in records}) > 1
+    sections = []
+    for metric in metrics:
+        sections.append(_means(title, records, metric))
+        if compared:
+            sections.append(_wins(records, metric, main))
+    return [*sections, _leads(records, metrics, main)] if compared else sections
+
+
+def detail_sections(records: Sequence[Record], kind: TaskKind) -> list[Section]:
+    """All figures of a suite; what confidence is worth; failures."""
+    sections = [_all_figures(records, kind)]
     if kind == "classification":
         sections.append(_confidence(records))
     failed = _failures(records)
@@ -206,6 +214,18 @@ def _wins(records: Sequence[Record], metric: str, main: str) -> Section:
     rows = [[rival, *cells] for rival, cells in table.items()]
     columns = ["rival", *(_labels(shot) for shot in shots)]
     return Section(f"Families where {main} wins / ties / loses, by {NAMES[metric]}", columns, rows)
+
+
+def _leads(records: Sequence[Record], metrics: Sequence[str], main: str) -> Section:
+    rows = []
+    for metric in metrics:
+        for shot in sorted({r.shot for r in records}):
+            found = lead(records, metric, shot, main)
+            if found is not None:
+                rows.append([NAMES[metric], str(shot), found.rival, f"{found.mean:+.3f} ± {found.stderr:.3f}"])
+    unit = "labels a class" if records[0].kind == "classification" else "labels"
+    notes = ["mean difference over families ± its standard error; positive: better, whether more or less is"]
+    return Section(f"Lead of {main} over the best other method", ["figure", unit, "best other", "lead"], rows, notes)
 
 
 def _all_figures(records: Sequence[Record], kind: TaskKind) -> Section:

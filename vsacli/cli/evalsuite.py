@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from vsacli.cli.console import progress_shown, say
-from vsacli.cli.evalreport import metrics_of, suite_sections
+from vsacli.cli.evalreport import comparison_sections, detail_sections, metrics_of
 from vsacli.cli.options import TaskChoice
 from vsacli.cli.sections import show
 from vsacli.errors import UsageError
-from vsacli.evaluation.episodes import EpisodeKey, EpisodePlan, usable
+from vsacli.evaluation.episodes import POOL_ROWS, EpisodeKey, EpisodePlan, Setting, usable
 from vsacli.evaluation.methods import absent_methods, asked_methods, choose_methods, load_checkpoints, picture
 from vsacli.evaluation.results import ResultsFile
 from vsacli.evaluation.run import MethodSpec, Record, run_suite
@@ -30,6 +30,7 @@ def eval_suite(
     methods: str | None,
     checkpoints: Sequence[str],
     shots: tuple[int, ...],
+    setting: Setting,
     unlabeled: int | None,
     episodes: int,
     split: str | None,
@@ -63,7 +64,7 @@ def eval_suite(
     load_checkpoints(specs, kind)
     _check_metric(metric, kind)
     shots = shots or SHOTS[kind]
-    plan = EpisodePlan(shots, UNLABELED[kind] if unlabeled is None else unlabeled, episodes, seed)
+    plan = EpisodePlan(shots, _unlabeled(unlabeled, setting, kind), episodes, seed, setting)
     tables = _usable_tables(store, kind, shots, name, quiet)
     results = ResultsFile(json, plan) if json is not None else None
     wanted = {(t.name, s.label, k.shot, k.number) for t in tables for s in specs for k in plan.all_keys()}
@@ -81,25 +82,41 @@ def eval_suite(
     order = {t.name: i for i, t in enumerate(tables)}
     place = {s.label: i for i, s in enumerate(specs)}
     records.sort(key=lambda r: (place[r.method], order[r.table], r.shot, r.episode))
-    metric = metric or ("accuracy" if kind == "classification" else "mse")
-    _show_suite(name, records, metric, kind, specs)
+    metrics = (metric,) if metric is not None else _main_metrics(kind, setting)
+    _show_suite(name, records, metrics, kind, specs)
     if plot is not None:
         from vsacli.evaluation.plots import plot_suite
 
         first = _one_of_each_shape(tables)
         number = EpisodeKey(shots[min(1, len(shots) - 1)], 0)
         pictures = [picture(plan.draw(t, number).episode, specs) for t in first]
-        plot_suite(plot, records, metric, pictures)
+        plot_suite(plot, records, metrics[0], pictures)
 
 
-def _show_suite(name: str, records: list[Record], metric: str, kind: TaskKind, specs: Sequence[MethodSpec]) -> None:
-    n_tables = len({r.table for r in records})
-    title = f"{name}: {kind}, {n_tables} tables"
-    sections = suite_sections(title, records, metric, kind, specs[0].label)
+def _unlabeled(asked: int | None, setting: Setting, kind: TaskKind) -> int:
+    if setting is Setting.natural:
+        return 0
+    usual = POOL_ROWS if setting is Setting.pool else UNLABELED[kind]
+    return usual if asked is None else asked
+
+
+def _main_metrics(kind: TaskKind, setting: Setting) -> tuple[str, ...]:
+    """Where classes are not equally frequent, balanced accuracy stands beside accuracy."""
+    if kind == "regression":
+        return ("mse",)
+    return ("accuracy", "balanced_accuracy") if setting is Setting.pool else ("accuracy",)
+
+
+def _show_suite(
+    name: str, records: list[Record], metrics: Sequence[str], kind: TaskKind, specs: Sequence[MethodSpec]
+) -> None:
+    main = specs[0].label
+    title = f"{name}: {kind}, {len({r.table for r in records})} tables"
+    sections = [*comparison_sections(title, records, metrics, main), *detail_sections(records, kind)]
     declared = [r for r in records if "declared" in r.tags]
     if declared and len(declared) < len(records):
         title = f"{name}: {kind}, {len({r.table for r in declared})} tables with a declared target"
-        sections += suite_sections(title, declared, metric, kind, specs[0].label)[:2]
+        sections += comparison_sections(title, declared, metrics, main)
     show(sections)
 
 

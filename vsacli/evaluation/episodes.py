@@ -10,12 +10,28 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from enum import StrEnum
 
 import numpy as np
 
 from vsacli.tasks.episode import Episode
 from vsacli.tasks.store import EncodedTable
+
+POOL_ROWS = 1200
+"""Unlabeled rows of an episode in the pool setting, at most."""
+
+
+class Setting(StrEnum):
+    """Which rows of a table an episode consists of."""
+
+    balanced = "balanced"
+    """The paper's: so many labeled and so many unlabeled rows of each class (regression: in all)."""
+
+    natural = "natural"
+    """Labels in the table's own class proportions, all other rows with a label unlabeled."""
+
+    pool = "pool"
+    """As users have it: so many labels a class, all other rows of the table unlabeled, in their own proportions."""
 
 
 @dataclass(frozen=True)
@@ -56,21 +72,18 @@ class EpisodePlan:
     Attributes
     ----------
     shots : labels a class; for regression, labels in all
-    n_unlabeled : unlabeled rows a class; for regression, in all. 0: all rows without a label, and the labels in the
-        table's own class proportions, as a user would have them
+    n_unlabeled : unlabeled rows a class (regression: in all); in the pool setting, in all and at most. Of no meaning
+        to natural episodes, which take all rows
     n_episodes : draws for each shot
     seed : decides all of them
+    setting : which rows of a table they take
     """
 
     shots: tuple[int, ...] = (1, 3, 5)
     n_unlabeled: int = 20
     n_episodes: int = 5
     seed: int = 0
-
-    @property
-    def natural(self) -> bool:
-        """Whether the table's own class proportions and all its rows are taken."""
-        return self.n_unlabeled == 0
+    setting: Setting = Setting.balanced
 
     def all_keys(self) -> Iterator[EpisodeKey]:
         """All episodes of a table."""
@@ -86,14 +99,17 @@ class EpisodePlan:
     def draw(self, table: EncodedTable, key: EpisodeKey) -> DrawnEpisode:
         """One episode of a table."""
         rng = self.rng(table.name, key.number)
-        if table.kind == "classification":
-            draw = _draw_naturally if self.natural else partial(_draw_classes, n_unlabeled=self.n_unlabeled)
-            labeled, unlabeled = draw(table, key.shot, rng=rng)
+        classes = table.kind == "classification"
+        if self.setting is Setting.natural:
+            draw = _draw_naturally if classes else _draw_numbers
+            labeled, unlabeled = draw(table, key.shot, rng)
         else:
-            order = rng.permutation(np.flatnonzero(table.labeled))
-            n_labeled = max(1, min(key.shot, len(order) - 1))
-            labeled, unlabeled = order[:n_labeled], order[n_labeled:][::-1][: self.n_unlabeled or None]
-        return make_episode(table, labeled, unlabeled)
+            draw = _draw_classes if classes else _draw_numbers
+            labeled, unlabeled = draw(table, key.shot, rng, self.n_unlabeled)
+        if self.setting is Setting.pool:
+            others = _pool(table, labeled, self.rng(table.name, key.number, "pool"))
+            unlabeled = others[: self.n_unlabeled]
+        return make_episode(table, labeled, unlabeled, table.labeled[unlabeled])
 
 
 def make_episode(
@@ -128,7 +144,7 @@ def make_episode(
 
 
 def _draw_classes(
-    table: EncodedTable, shot: int, n_unlabeled: int, rng: np.random.Generator
+    table: EncodedTable, shot: int, rng: np.random.Generator, n_unlabeled: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """`shot` labeled and up to `n_unlabeled` unlabeled rows of each class; a class of few rows gives fewer.
 
@@ -142,6 +158,25 @@ def _draw_classes(
         labeled.append(order[:n_labeled])
         unlabeled.append(order[n_labeled:][::-1][:n_unlabeled])
     return rng.permutation(np.concatenate(labeled)), rng.permutation(np.concatenate(unlabeled))
+
+
+def _draw_numbers(
+    table: EncodedTable, shot: int, rng: np.random.Generator, n_unlabeled: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """`shot` labeled and up to `n_unlabeled` (or all) unlabeled rows, from the ends of a random order."""
+    order = rng.permutation(np.flatnonzero(table.labeled))
+    n_labeled = max(1, min(shot, len(order) - 1))
+    return order[:n_labeled], order[n_labeled:][::-1][:n_unlabeled]
+
+
+def _pool(table: EncodedTable, labeled: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """All rows but the labeled ones in a random order that is the same for any number of labels.
+
+    Rows of which no label is known stand last: of a table too large for an episode, those that can be scored are taken.
+    """
+    order = rng.permutation(len(table.y))
+    order = order[~np.isin(order, labeled)]
+    return order[np.argsort(~table.labeled[order], kind="stable")]
 
 
 def _draw_naturally(table: EncodedTable, shot: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from vsacli.errors import DataError, InputError, OutputError, UsageError
-from vsacli.evaluation.episodes import EpisodePlan
+from vsacli.evaluation.episodes import EpisodePlan, Setting
 from vsacli.evaluation.run import MethodSpec, Record
 from vsacli.support.atomic_files import replacing
 from vsacli.support.locks import locked
@@ -41,10 +41,11 @@ class ResultsFile:
         self.path = path
         self.records = read_records(path) if path.exists() else []
         for r in self.records:
-            if (r.seed, r.unlabeled) != (plan.seed, plan.n_unlabeled):
+            held, asked = (r.seed, r.setting, r.unlabeled), (plan.seed, plan.setting.value, plan.n_unlabeled)
+            if held != asked:
                 raise UsageError(
-                    f"{path} holds results drawn with {_how(r.seed, r.unlabeled)}, not with "
-                    f"{_how(plan.seed, plan.n_unlabeled)}; ask for the same, or give another --json"
+                    f"{path} holds results drawn with {_how(*held)}, not with {_how(*asked)}; ask for the same, or "
+                    "give another --json"
                 )
 
     def resume(self, methods: Sequence[MethodSpec]) -> list[Record]:
@@ -100,8 +101,13 @@ def sole_user(path: Path | None) -> AbstractContextManager[None]:
     return locked(real.with_name(f".{real.name}.lock"), busy)
 
 
-def _how(seed: int, unlabeled: int) -> str:
-    return f"--seed {seed} {f'--unlabeled {unlabeled}' if unlabeled else '--natural'}"
+def _how(seed: int, setting: str, unlabeled: int) -> str:
+    options = [f"--seed {seed}"]
+    if setting != Setting.balanced:
+        options.append(f"--{setting}")
+    if setting != Setting.natural:
+        options.append(f"--unlabeled {unlabeled}")
+    return " ".join(options)
 
 
 def read_records(path: Path) -> list[Record]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from vsacli.baselines.base import ClassPrediction, Method, RegressionPrediction
 from vsacli.baselines.registry import make_method, weight_files
-from vsacli.evaluation.episodes import DrawnEpisode, EpisodeKey, EpisodePlan
+from vsacli.evaluation.episodes import DrawnEpisode, EpisodeKey, EpisodePlan, Setting
 from vsacli.evaluation.metrics import classification_metrics, confidence_bins, regression_metrics
 from vsacli.tasks.episode import Episode
 from vsacli.tasks.store import EncodedTable
@@ -75,7 +75,7 @@ class Record:
     seconds : wall-clock time of fitting and predicting
     metrics : figure -> value; empty when the method failed
     error : why it failed, None when it did not
-    seed, unlabeled : what the episode was drawn with; 0 unlabeled rows: all others (`EpisodePlan.natural`)
+    seed, setting, unlabeled : what the episode was drawn with (`EpisodePlan`)
     fingerprint : of the method, its settings and its weights: results of another one are not reused
     bins : (rows, right answers, sum of confidences) in ten bins of confidence; classification only
     tags : marks of the table
@@ -95,6 +95,7 @@ class Record:
     metrics: dict[str, float] = field(default_factory=dict)
     error: str | None = None
     seed: int = 0
+    setting: str = Setting.balanced.value
     unlabeled: int = 0
     fingerprint: str = ""
     bins: list[tuple[int, int, float]] = field(default_factory=list)
@@ -113,10 +114,11 @@ class Record:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Record:
-        """The record that `to_dict` wrote."""
+        """The record that `to_dict` wrote, in this version or an earlier one, which named no setting."""
+        setting = Setting(values.get("setting", "balanced" if values.get("unlabeled") else "natural")).value
         metrics = {k: float("nan") if v is None else float(v) for k, v in values["metrics"].items()}
         bins = [(int(n), int(right), float(total)) for n, right, total in values["bins"]]
-        return cls(**{**values, "metrics": metrics, "bins": bins, "tags": tuple(values["tags"])})
+        return cls(**{**values, "setting": setting, "metrics": metrics, "bins": bins, "tags": tuple(values["tags"])})
 
 
 def attempt(method: Callable[[], Method], episode: Episode, rng: np.random.Generator) -> tuple[Prediction | str, float]:
@@ -195,6 +197,7 @@ def make_record(
         metrics={} if failed else score(prediction, episode, drawn.scale),
         error=prediction if failed else None,
         seed=plan.seed,
+        setting=plan.setting.value,
         unlabeled=plan.n_unlabeled,
         fingerprint=spec.fingerprint(),
         bins=bins,

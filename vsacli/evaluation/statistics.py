@@ -59,6 +59,22 @@ class WinTieLoss:
 
 
 @dataclass(frozen=True)
+class Lead:
+    """How far a method is ahead of the best other one.
+
+    Attributes
+    ----------
+    method, rival : which; the rival has the best mean over families
+    mean, stderr : of the differences over families, positive where `method` is better; the error is NaN for one family
+    """
+
+    method: str
+    rival: str
+    mean: float
+    stderr: float
+
+
+@dataclass(frozen=True)
 class PooledConfidence:
     """What a method's confidence is worth, over the rows of all episodes; families weigh the same.
 
@@ -193,6 +209,20 @@ def mean_ranks(values: np.ndarray, metric: str) -> np.ndarray:
     equal = (better[None, :, :] == better[:, None, :]).sum(axis=1)
     ranks = above + (equal + 1) / 2.0
     return ranks.mean(axis=1) if values.shape[1] else np.full(len(values), np.nan)
+
+
+def lead(records: Iterable[Record], metric: str, shot: int, method: str) -> Lead | None:
+    """`method` against the best other one, paired over families; None where there is nothing to compare."""
+    names, families, values = family_values(records, metric, shot)
+    if method not in names or len(names) < 2 or not families:
+        return None
+    better = -values if metric in LOWER_IS_BETTER else values
+    own = names.index(method)
+    means = better.mean(axis=1)
+    means[own] = -np.inf
+    rival = int(np.argmax(means))
+    difference = better[own] - better[rival]
+    return Lead(method, names[rival], float(difference.mean()), standard_error(difference))
 
 
 def win_tie_loss(records: Iterable[Record], metric: str, shot: int, method: str) -> list[WinTieLoss]:

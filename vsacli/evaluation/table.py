@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from vsacli.baselines.base import ClassPrediction, RegressionPrediction
-from vsacli.evaluation.episodes import DrawnEpisode, EpisodeKey, EpisodePlan, center_and_spread, make_episode
+from vsacli.evaluation.episodes import DrawnEpisode, EpisodeKey, EpisodePlan, Setting, center_and_spread, make_episode
 from vsacli.evaluation.hidden import Fold, hideable, make_folds
 from vsacli.evaluation.intervals import Z95, Interval, bootstrap, wilson
 from vsacli.evaluation.metrics import classification_metrics, regression_metrics
@@ -166,7 +166,7 @@ class _Session:
         self.table, self.question, self.rows = table, question, rows
         self.progress, self.steps, self.done = progress, steps, 0
         self.records: list[Record] = []
-        self.plan = EpisodePlan(seed=question.seed, n_unlabeled=0)
+        self.plan = EpisodePlan(seed=question.seed, n_unlabeled=0, setting=Setting.natural)
         self.answer = table.y[rows]
         self.whole = center_and_spread(table.y[table.labeled])[1] if table.kind == "regression" else 1.0
 
