@@ -137,8 +137,16 @@ def read_label_column(table: Table, at: int, options: ReadOptions) -> Target:
         As :func:`vsacli.target.column.read_target`.
     """
     from vsacli.tables.further_headers import further_headers
+    from vsacli.target.earlier_run import filled_earlier, keep, without
 
-    return read_labels(table.column(at), table, options, further_headers(table, at))
+    cells, headers = table.column(at), further_headers(table, at)
+    filled = filled_earlier(table, table.columns[at])
+    if filled is not None:
+        try:
+            return keep(read_labels(without(cells, filled), table, options, headers), cells, filled)
+        except DataError:
+            pass  # no other label: these are the given ones
+    return read_labels(cells, table, options, headers)
 
 
 def read_labels(cells: pa.Array, table: Table, options: ReadOptions, headers: Sequence[int] = ()) -> Target:
@@ -231,7 +239,10 @@ class Columns:
             raise UsageError(f"--include {options.target}: the target is never an attribute; leave the option out")
         if both := sorted(included & excluded):
             raise UsageError(f"{table.columns[both[0]]!r} is both in --include and in --exclude; leave out one of them")
-        useless = {j: reason for j, reason in (useless or {}).items() if j not in excluded | included}
+        from vsacli.target.earlier_run import REASON, added_columns
+
+        useless = dict.fromkeys(added_columns(table.columns, options.target), REASON) | dict(useless or {})
+        useless = {j: reason for j, reason in useless.items() if j not in excluded | included | {target}}
         self.table, self.options, self._progress = table, options, progress
         self.included = [table.columns[j] for j in included]
         self.left_out = [(table.columns[j], "--exclude") for j in sorted(excluded)]

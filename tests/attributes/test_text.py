@@ -33,3 +33,27 @@ def test_many_texts_are_fitted_on_a_sample(monkeypatch: pytest.MonkeyPatch) -> N
     assert x.shape == (100, 6)
     np.testing.assert_array_equal(again[::-1], x)
     assert np.isfinite(x).all()
+
+
+@pytest.mark.parametrize(
+    ("topics", "fillers"),
+    [
+        ((["我要退款", "取消订单"], ["登录不了", "忘了密码"]), ["你好", "谢谢", "很急", "从周一开始", "手机上"]),
+        ((["返金して", "注文を取消"], ["ログイン", "パスワード"]), ["至急", "昨日から", "スマホで", "すみません"]),
+        ((["ขอคืนเงิน", "ยกเลิก"], ["เข้าระบบ", "ลืมรหัส"]), ["ด่วนมาก", "บนมือถือ", "ขอบคุณ", "สวัสดี"]),
+    ],
+    ids=["Chinese", "Japanese", "Thai"],
+)
+def test_text_without_spaces_is_told_apart_by_its_words(topics, fillers) -> None:
+    from sklearn.linear_model import LogisticRegression
+
+    rng = np.random.default_rng(0)
+    topic = np.arange(80) % 2
+    cells = []
+    for k in topic:
+        parts = [*rng.choice(fillers, 3, replace=False), str(rng.choice(topics[k]))]
+        cells.append("".join(rng.permutation(parts)))
+    x, encoder = encode(text(*cells))
+    assert encoder.left_out == []
+    assert x.shape[1] == 6
+    assert LogisticRegression().fit(x[:40], topic[:40]).score(x[40:], topic[40:]) >= 0.85

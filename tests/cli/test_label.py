@@ -259,3 +259,42 @@ def test_numbers_for_missing_and_errors_of_spreadsheets_are_kept_and_not_learned
     assert "labels: 27 given" in result.stderr
     filled = vsa("label", path, "-t", "spend", "--na", "-99", "--na", "#REF!").stdout
     assert all(5 < float(row["spend"]) < 70 for row in table(filled))
+
+
+def test_the_output_of_an_earlier_run_is_not_learned_from(vsa, two_groups, write):
+    path = write("in.csv", two_groups.csv())
+    first = vsa("label", path, "-t", "label", "--confidence", "--proba").stdout
+    rows = table(first)
+    swapped = {"a": "b", "b": "a"}
+    for row, given in zip(rows, two_groups.given, strict=True):
+        if not given:
+            row["label"] = swapped[row["label"]]  # fills that are all wrong
+    rows[-1]["label"] = ""
+    lines = [",".join(rows[0]), *(",".join(row.values()) for row in rows), ""]
+    second = vsa("label", write("again.csv", "\n".join(lines).encode()), "-t", "label", "--confidence")
+    assert [row["label"] for row in table(second.stdout)[:-1]] == [row["label"] for row in rows[:-1]]
+    assert table(second.stdout)[-1]["label"] == two_groups.truth[-1]
+    assert "2 used: x, y" in second.stderr
+    assert "label_confidence (added by an earlier run of vsa)" in second.stderr
+    assert "15 labels were filled by an earlier run" in second.stderr
+    assert f"labels: {sum(two_groups.given)} given" in second.stderr
+    assert (
+        "4 used: x, y, label_confidence, label_proba_a"
+        in vsa(
+            "label",
+            path.with_name("again.csv"),
+            "-t",
+            "label",
+            "--include",
+            "label_confidence",
+            "--include",
+            "label_proba_a",
+        ).stderr
+    )
+
+
+def test_a_price_is_not_negative_where_none_is(vsa, write):
+    x = np.linspace(0, 100, 60)
+    rows = [f"{v:.2f},{3 * v + 2.5:.2f}" if v > 10 and i % 3 == 0 else f"{v - 60:.2f}," for i, v in enumerate(x)]
+    result = vsa("label", write("in.csv", "\n".join(["x,price", *rows, ""]).encode()), "-t", "price")
+    assert min(float(row["price"]) for row in table(result.stdout)) > 0

@@ -76,6 +76,8 @@ def test_a_regression_does_not_learn_from_a_number_that_is_none_of_the_others(fa
 def test_numbers_that_may_be_measured_are_learned_from() -> None:
     for labels in (
         [*PRICES, "99"],  # not far
+        [*PRICES, "177"],
+        ["2", "39", "21", "5", "77", "13"],
         [*PRICES, "-20.5"],
         ["-80", "-40.5", "12", "30.25", "60.5", "-99"],
         ["1200", "3400.5", "88.25", "912", "150000", "7200"],  # one house costs much more

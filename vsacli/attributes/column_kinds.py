@@ -42,7 +42,11 @@ _ID_NAME_ANY_CASE = re.compile(_ID_NAME.pattern.replace(r"|(?<=[a-z])(?:Id|ID|Ke
 _TEXTS_READ = 2_000
 _HEXADECIMAL = r"(?i)^\{?(?:0x)?[0-9a-f]{4,}(?:-?[0-9a-f]{2,})*\}?$"
 _WORDS = r"[\pL'’]{2,}[^\pL]+[\pL'’]{2,}"  # two words of letters, at least
-_LONG_LETTERS = r"(?:\pL[^\pL]{0,2}){12,}"  # a stretch of letters: Chinese text, a URL, an address
+_LONG_LETTERS = r"(?:\pL[^\pL]{0,2}){12,}"  # a stretch of letters: a URL, an address
+UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
+"""A letter of a script that sets no spaces between words (a regular expression)."""
+
+_UNSPACED_WORDS = rf"(?:{UNSPACED}[^\pL]*){{5,}}"  # more than a name
 
 
 def says_id(name: str) -> bool:
@@ -128,7 +132,7 @@ def is_free_text(cells: Distinct) -> bool:
     values = pc.utf8_slice_codeunits(cells.values.take(pa.array(range(0, len(cells.values), step))), 0, 200)
     if is_hexadecimal(values):
         return False
-    return bool(pc.mean(pc.match_substring_regex(values, f"{_WORDS}|{_LONG_LETTERS}")).as_py() >= 0.5)
+    return bool(pc.mean(pc.match_substring_regex(values, f"{_WORDS}|{_LONG_LETTERS}|{_UNSPACED_WORDS}")).as_py() >= 0.5)
 
 
 def boolean_numbers(values: pa.Array) -> np.ndarray | None:

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from vsacli.attributes.column_encoders import as_text
+from vsacli.attributes.column_kinds import UNSPACED
 from vsacli.attributes.scaling import RobustScale
 from vsacli.tables.distinct import Distinct, distinct_cells
 
@@ -24,12 +25,15 @@ MAX_CHARACTER_TEXTS = 50_000
 """Of more distinct texts, those of several words are split into words, not character n-grams: five times faster."""
 
 _SEVERAL_WORDS = r"(?:\S{2,}\s+){3,}\S"
+_MOSTLY_UNSPACED = rf"{UNSPACED}.*{UNSPACED}.*{UNSPACED}"
 _CHUNK = 20_000
 _MAX_CHARACTERS = 100_000_000  # of the whole column; longer cells are cut, to between 100 and 1,000 characters
 
 
 class TextEncoder:
     """A column of text: tf-idf of character trigrams, reduced to `N_COMPONENTS` numbers by a truncated SVD.
+
+    In scripts that set no spaces between words, of single characters and pairs: a word is about that long.
 
     skrub's StringEncoder is fitted on the distinct texts (each once, at most `MAX_FIT`, drawn at random from the
     whole column) and applied to all of them in chunks. Each component becomes (x - mean) / standard deviation over all
@@ -60,6 +64,8 @@ class TextEncoder:
         how: dict[str, Any] = {"analyzer": "char_wb", "ngram_range": (3, 3)}
         if k > MAX_CHARACTER_TEXTS and pc.mean(pc.match_substring_regex(texts, _SEVERAL_WORDS)).as_py() >= 0.5:
             how = {"analyzer": "word", "ngram_range": (1, 1)}
+        if pc.mean(pc.match_substring_regex(texts, _MOSTLY_UNSPACED)).as_py() >= 0.5:
+            how = {"analyzer": "char", "ngram_range": (1, 2)}  # a word is a character or two
         encoder = StringEncoder(n_components=N_COMPONENTS, random_state=seed, **how)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # fewer n-grams than components: the encoder then keeps the n-grams

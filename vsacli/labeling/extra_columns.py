@@ -39,9 +39,7 @@ class AddedColumns:
 
         free = free_name(name, self._names)
         if free != name:
-            self.notes.append(
-                f"column {name} exists already and is an attribute unless excluded; the new one is {free}"
-            )
+            self.notes.append(f"column {name} exists already; the new one is {free}")
         if texts is None:
             cells = scatter(pa.array(values, pa.float64()), self._rows, self._n_rows)
         else:

@@ -18,6 +18,7 @@ from vsacli.errors import DataError
 from vsacli.support.privacy import VARIABLE, values_shown
 from vsacli.tables.arrow_types import as_numbers, as_text, decimals_of, is_number, is_text, numbers_to_arrow, plain
 from vsacli.target.distinct_labels_note import note_on_different
+from vsacli.target.domain import Domain
 from vsacli.target.doubtful import far_numbers, is_spreadsheet_error
 from vsacli.target.label_notes import near_spellings, not_learned_from, often_missing, other_task
 from vsacli.target.missing import missing_labels, normalize
@@ -56,6 +57,7 @@ class Target:
     _spellings: pa.Array | None = None
     _type: pa.DataType | None = None
     _style: NumberStyle = field(default_factory=NumberStyle)
+    _domain: Domain = field(default_factory=Domain)
 
     @property
     def given(self) -> np.ndarray:
@@ -96,8 +98,8 @@ class Target:
         Returns
         -------
         pa.Array
-            m cells: text written as the given numbers are (decimal mark, digits, currency sign, ...), or values of
-            the Parquet column's value type, rounded and kept within its range.
+            m cells, in the domain of the given numbers (sign, step): text written as these are (decimal mark, digits,
+            currency sign, ...), or values of the Parquet column's value type, rounded and kept within its range.
 
         Raises
         ------
@@ -113,6 +115,7 @@ class Target:
             raise DataError(
                 f"column {self.name!r}: the prediction for {int((~np.isfinite(values)).sum())} rows is no number"
             )
+        values = self._domain.nearest(values)
         if is_text(self._type):
             return pa.array([self._style.spell(value) for value in values.tolist()], type=self._type)
         return numbers_to_arrow(values, self._type, self._style.decimals)
@@ -224,6 +227,8 @@ def read_target(
     new[given] = numeric.values
     target.numbers = new[found.label]
     target._style = numeric.style
+    if not numeric.style.exponent and not numeric.style.feet:
+        target._domain = Domain.of(numeric.values, counts, numeric.style.decimals)
     return target
 
 
