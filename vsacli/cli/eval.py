@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from vsacli.cli.evalasked import Compared, Results, SuiteOptions
 from vsacli.cli.options import (
     Checkpoints,
     Delimiter,
@@ -146,17 +148,16 @@ def evaluate(
     for path in (json, plot):
         if path is not None and not path.absolute().parent.is_dir():
             raise UsageError(f"{path}: its folder does not exist; make it first")
+    compared = Compared(methods, tuple(checkpoints_given(checkpoint)), device.value)
+    results = Results(json, plot, quiet)
     if suite is not None:
         from vsacli.cli.evalsuite import eval_suite
         from vsacli.evaluation.episodes import Setting
         from vsacli.evaluation.results import sole_user
 
         with sole_user(json):
-            eval_suite(
-                suite,
+            drawn = SuiteOptions(
                 target=target or "target",
-                methods=methods,
-                checkpoints=checkpoints_given(checkpoint),
                 shots=_numbers("--shots", shots),
                 setting=Setting.natural if natural else Setting.pool if pool else Setting.balanced,
                 unlabeled=unlabeled,
@@ -164,37 +165,28 @@ def evaluate(
                 split=split,
                 task=task,
                 metric=metric,
-                json=json,
-                plot=plot,
-                device=device.value,
                 jobs=jobs,
                 seed=seed,
-                quiet=quiet,
             )
+            eval_suite(suite, drawn, compared, results)
         return
     assert table is not None
     assert target is not None
     from vsacli.cli.evaltable import eval_table
+    from vsacli.prepare import ReadOptions
+    from vsacli.tables.read import read_table
 
-    eval_table(
-        table,
-        target,
-        methods=methods,
-        checkpoints=checkpoints_given(checkpoint),
-        task=task,
-        na=na or [],
+    options = ReadOptions(
+        target=target,
+        task=task.value,
+        na=tuple(na or ()),
         default_na=not no_default_na,
-        exclude=exclude or [],
-        include=include or [],
-        delimiter=delimiter,
-        encoding=encoding,
-        header_line=header_line,
-        json=json,
-        plot=plot,
-        device=device.value,
+        exclude=tuple(exclude or ()),
+        include=tuple(include or ()),
         seed=seed,
-        quiet=quiet,
     )
+    read = partial(read_table, table, delimiter=delimiter, encoding=encoding, header_line=header_line)
+    eval_table(read, options, compared, results)
 
 
 def _numbers(option: str, text: str | None) -> tuple[int, ...]:

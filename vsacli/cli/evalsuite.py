@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 
 from vsacli.cli.console import progress_shown, say
+from vsacli.cli.evalasked import Compared, Results, SuiteOptions
 from vsacli.cli.evalreport import comparison_sections, detail_sections, metrics_of
 from vsacli.cli.options import TaskChoice
 from vsacli.cli.sections import show
@@ -23,74 +23,57 @@ SHOTS = {"classification": (1, 3, 5), "regression": (10, 15, 20)}
 UNLABELED = {"classification": 20, "regression": 100}
 
 
-def eval_suite(
-    name: str,
-    *,
-    target: str,
-    methods: str | None,
-    checkpoints: Sequence[str],
-    shots: tuple[int, ...],
-    setting: Setting,
-    unlabeled: int | None,
-    episodes: int,
-    split: str | None,
-    task: TaskChoice,
-    metric: str | None,
-    json: Path | None,
-    plot: Path | None,
-    device: str,
-    jobs: int | None,
-    seed: int,
-    quiet: bool,
-) -> None:
+def eval_suite(name: str, drawn: SuiteOptions, compared: Compared, results: Results) -> None:
     """Run a comparison (or the rest of it) and print the report."""
+    quiet = results.quiet
     with progress_shown(quiet) as progress:
         store = load_suite(
             name,
-            kind=_asked_kind(task),
-            split=split,
-            target=target,
-            seed=seed,
+            kind=_asked_kind(drawn.task),
+            split=drawn.split,
+            target=drawn.target,
+            seed=drawn.seed,
             progress=progress,
         )
     for note in store.notes:
         _note(quiet, note)
     for table_name, why in store.skipped:
         _note(quiet, f"left out: {table_name}: {why}")
-    kind = _kind_of_suite(store.tables, task, name, quiet)
-    specs = choose_methods(methods, None, kind, checkpoints, device)
-    for method, why in absent_methods(asked_methods(methods), kind):
+    kind = _kind_of_suite(store.tables, drawn.task, name, quiet)
+    specs = choose_methods(compared.methods, None, kind, compared.checkpoints, compared.device)
+    for method, why in absent_methods(asked_methods(compared.methods), kind):
         _note(quiet, f"absent: {method}: {why}")
     load_checkpoints(specs, kind)
-    _check_metric(metric, kind)
-    shots = shots or SHOTS[kind]
-    plan = EpisodePlan(shots, _unlabeled(unlabeled, setting, kind), episodes, seed, setting)
+    _check_metric(drawn.metric, kind)
+    shots = drawn.shots or SHOTS[kind]
+    unlabeled = _unlabeled(drawn.unlabeled, drawn.setting, kind)
+    plan = EpisodePlan(shots, unlabeled, drawn.episodes, drawn.seed, drawn.setting)
     tables = _usable_tables(store, kind, shots, name, quiet)
-    results = ResultsFile(json, plan) if json is not None else None
+    file = ResultsFile(results.json, plan) if results.json is not None else None
     wanted = {(t.name, s.label, k.shot, k.number) for t in tables for s in specs for k in plan.all_keys()}
-    records = [r for r in results.resume(specs) if r.key in wanted] if results is not None else []
+    records = [r for r in file.resume(specs) if r.key in wanted] if file is not None else []
     if records:
-        _note(quiet, f"{len(records):,} of {len(wanted):,} results are in {json} already")
+        _note(quiet, f"{len(records):,} of {len(wanted):,} results are in {results.json} already")
     with progress_shown(quiet) as progress:
         done = {r.key for r in records}
-        for new in run_suite(tables, plan, specs, jobs=jobs or os.cpu_count() or 1, done=done):
+        for new in run_suite(tables, plan, specs, jobs=drawn.jobs or os.cpu_count() or 1, done=done):
             records += new
-            if results is not None:
-                results.add(new)
+            if file is not None:
+                file.add(new)
             progress("episodes x methods", len(records), len(wanted))
     # Processes finish in any order; the report and the file's readers should not depend on it.
     order = {t.name: i for i, t in enumerate(tables)}
     place = {s.label: i for i, s in enumerate(specs)}
     records.sort(key=lambda r: (place[r.method], order[r.table], r.shot, r.episode))
-    metrics = (metric,) if metric is not None else _main_metrics(kind, setting)
+    metrics = _main_metrics(kind, drawn.setting) if drawn.metric is None else (drawn.metric,)
     _show_suite(name, records, metrics, kind, specs)
-    if plot is not None:
+    if results.plot is not None:
         from vsacli.evaluation.plots import plot_suite
 
         first = _one_of_each_shape(tables)
         number = EpisodeKey(shots[min(1, len(shots) - 1)], 0)
         pictures = [picture(plan.draw(t, number).episode, specs) for t in first]
-        plot_suite(plot, records, metrics[0], pictures)
+        plot_suite(results.plot, records, metrics[0], pictures)
 
 
 def _unlabeled(asked: int | None, setting: Setting, kind: TaskKind) -> int:

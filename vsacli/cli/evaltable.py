@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from vsacli.cli.console import progress_shown, say
+from vsacli.cli.evalasked import Compared, Results
 from vsacli.cli.evalreport import table_sections
-from vsacli.cli.options import TaskChoice
 from vsacli.cli.sections import show
 from vsacli.errors import VsaError
 from vsacli.evaluation.file import encode_file
@@ -22,49 +22,31 @@ from vsacli.evaluation.methods import (
 from vsacli.evaluation.results import write_records
 from vsacli.evaluation.table import TableQuestion, evaluate_table
 from vsacli.evaluation.verdict import verdict
-from vsacli.prepare import ReadOptions
-from vsacli.tables.read import read_table
+
+if TYPE_CHECKING:
+    from vsacli.prepare import ReadOptions
+    from vsacli.tables.table import Table
 
 
-def eval_table(
-    source: str,
-    target: str,
-    *,
-    methods: str | None,
-    checkpoints: Sequence[str],
-    task: TaskChoice,
-    na: Sequence[str],
-    default_na: bool,
-    exclude: Sequence[str],
-    include: Sequence[str],
-    delimiter: str | None,
-    encoding: str | None,
-    header_line: int | None,
-    json: Path | None,
-    plot: Path | None,
-    device: str,
-    seed: int,
-    quiet: bool,
-) -> None:
+def eval_table(read: Callable[[], Table], options: ReadOptions, compared: Compared, results: Results) -> None:
     """Evaluate methods on one table and print the report."""
-    with progress_shown(quiet) as progress:
-        file = read_table(source, delimiter=delimiter, encoding=encoding, header_line=header_line)
-        options = ReadOptions(target, task.value, tuple(na), default_na, tuple(exclude), tuple(include), seed)
+    with progress_shown(results.quiet) as progress:
+        file = read()
         encoded = encode_file(file, options, progress)
         kind = encoded.table.kind
-        specs = choose_methods(methods, TABLE_METHODS[kind], kind, checkpoints, device)
+        specs = choose_methods(compared.methods, TABLE_METHODS[kind], kind, compared.checkpoints, compared.device)
         load_checkpoints(specs, kind)
-        question = TableQuestion(tuple(specs), seed=seed)
+        question = TableQuestion(tuple(specs), seed=options.seed)
         answer = evaluate_table(encoded.table, encoded.classes, question, progress)
-    if methods is not None and not quiet:
-        for method, why in absent_methods(asked_methods(methods), kind):
+    if compared.methods is not None and not results.quiet:
+        for method, why in absent_methods(asked_methods(compared.methods), kind):
             say(f"vsa: absent: {method}: {why}")
-    if json is not None:
-        write_records(json, answer.records)
-    if plot is not None:
+    if results.json is not None:
+        write_records(results.json, answer.records)
+    if results.plot is not None:
         from vsacli.evaluation.plots import plot_table
 
-        plot_table(plot, answer, [picture(answer.example.episode, specs)])
+        plot_table(results.plot, answer, [picture(answer.example.episode, specs)])
     main = answer.methods[0]
     show(table_sections(file, encoded, answer), [verdict(answer, main)])
     if main.error is not None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -17,21 +17,7 @@ from vsacli.cli.train_run import run
 from vsacli.cli.values import parse_duration, parse_interval, parse_range, parse_weights
 from vsacli.errors import UsageError
 
-if TYPE_CHECKING:
-    from vsacli.training.config import TrainConfig
-    from vsacli.training.run import RunSpec
-
 PAPER_SELECTION = "paper"
-MAY_CHANGE = (
-    "steps",
-    "max_time",
-    "patience",
-    "validate_every",
-    "validate_steps",
-    "save_every",
-    "save_steps",
-    "workers",
-)
 
 
 class KindChoice(StrEnum):
@@ -310,57 +296,33 @@ def meta_train(
     drawn = {k: v for k, v in drawn.items() if v is not None}
 
     from vsacli.inference.device import choose_device
-    from vsacli.training.hardware import fast_precision
-    from vsacli.training.recipe import make_config
-    from vsacli.training.run import RunSpec
-    from vsacli.training.sources import SourceSpec
+    from vsacli.training.request import Request
 
     where = choose_device(device.value)
-    if resume:
-        fixed = {k: v for k, v in training.items() if k not in MAY_CHANGE} | drawn
-        given = [data, openml_suite, synthetic, weight, target, tables, kind, method, preset, model, ablation]
-        if fixed or any(g is not None for g in given):
-            raise UsageError(
-                "a resumed run keeps its sources, network and recipe; with --resume give only --output, --steps, "
-                "--max-time, --patience, --validate-every, --save-every, --workers and --device"
-            )
-        spec = _resumed(RunSpec.load(output), training)
-    else:
-        sources = SourceSpec(
-            folders=tuple(os.fspath(d) for d in data or ()),
-            openml=tuple(openml_suite or ()),
-            synthetic=tuple(s.value for s in synthetic or ()),
-            weights=parse_weights("--weight", weight or []),
-            target=target or "target",
-            seed=seed or 0,
-            tables=tables,
-        )
-        name = (preset or PresetChoice.default).value
-        if name != "paper":
-            training = {"precision": fast_precision(where)} | training
-        if steps is None and max_time is None:
-            raise UsageError("a run needs an end: give --steps or --max-time")
-        config = make_config(
-            "regression" if regression else "classification",
-            name,
-            method=(method or MethodChoice.vsa).value,
-            model=model or [],
-            ablations=[a.value for a in ablation or []],
-            episodes=drawn,
-            training=training,
-        )
-        spec = RunSpec(sources, config, shlex.join(["vsa", *sys.argv[1:]]))
+    asked = Request(
+        data=data,
+        openml=openml_suite,
+        synthetic=_values(synthetic),
+        weights=None if weight is None else parse_weights("--weight", weight),
+        target=target,
+        tables=tables,
+        kind=None if kind is None else kind.value,
+        preset=preset and preset.value,
+        method=method and method.value,
+        model=model,
+        ablations=_values(ablation),
+        episodes=drawn,
+        training=training,
+    )
+    spec = asked.resumed_run(output) if resume else asked.new_run(where, shlex.join(["vsa", *sys.argv[1:]]))
     run(spec, output, where, resume, quiet)
 
 
 meta_train.command_class = SuiteCommand  # type: ignore[attr-defined]
 
 
-def _resumed(spec: RunSpec, training: dict[str, Any]) -> RunSpec:
-    from dataclasses import replace
-
-    config: TrainConfig = replace(spec.config, **{k: v for k, v in training.items() if k in MAY_CHANGE})
-    return replace(spec, config=config)
+def _values(choices: Sequence[StrEnum] | None) -> list[str] | None:
+    return None if choices is None else [choice.value for choice in choices]
 
 
 def _positive(option: str, value: float | None) -> float | None:

@@ -42,8 +42,15 @@ def run(spec: RunSpec, output: Path, device: torch.device, resumed: bool, quiet:
 
 
 def _train(spec: RunSpec, output: Path, device: torch.device, resumed: bool, quiet: bool, group: Group) -> None:
-    trainer = _prepared(spec, output, device, resumed, quiet, group)
+    from vsacli.training.assemble import assemble
+
     config = spec.config
+    with progress_shown(quiet) as progress:
+        assembled = assemble(spec, output, device, group=group, resumed=resumed, progress=progress)
+    for note in assembled.notes if not quiet else ():
+        say(f"vsa: note: {note}")
+    show_facts("vsa", assembled.facts, quiet)
+    trainer = assembled.trainer
     metric = "accuracy" if spec.kind == "classification" else "mse"
     view = TrainingView(
         steps=config.steps, max_time=config.max_time, metric=metric, patience=config.patience, quiet=quiet
@@ -55,55 +62,6 @@ def _train(spec: RunSpec, output: Path, device: torch.device, resumed: bool, qui
         _tell_end(trainer, outcome, output, quiet)
     if received:
         raise typer.Exit(128 + received[0])
-
-
-def _prepared(spec: RunSpec, output: Path, device: torch.device, resumed: bool, quiet: bool, group: Group) -> Trainer:
-    """Tables read, facts shown, and a trainer ready to run."""
-    import torch
-
-    from vsacli.tasks.cache import cache_folder
-    from vsacli.training.loop import Trainer
-    from vsacli.training.profile import profile
-    from vsacli.training.run import record_split, validation_of
-    from vsacli.training.sources import collect
-
-    config = spec.config
-    if not group.main:
-        group.wait()  # until the first process has filled the cache
-    with progress_shown(quiet) as progress:
-        collection = collect(
-            spec.sources, spec.kind, cache=cache_folder(), plain=config.plain, record=output, progress=progress
-        )
-    if group.main:
-        record_split(output, collection.tables, resumed)
-        spec.save(output)
-        group.wait()
-    for note in collection.notes if not quiet else ():
-        say(f"vsa: note: {note}")
-    facts = profile(collection, spec.kind)
-    sampler = collection.sampler(spec.kind, config.episodes, config.seed, config.plain)
-    validation = validation_of(collection, config) if group.main else {}
-    count = sum(len(v) for v in validation.values())
-    facts.append(("validation", f"{count} episodes at {_listed(list(validation))} labels" if count else "none"))
-    if group.main and config.patience is not None and not count:
-        say("vsa: note: without validation tables the run does not end early")
-    # Explicit on every device: TF32 has ten bits where float32 has 23.
-    tf32 = device.type == "cuda" and config.precision != "float32"
-    torch.set_float32_matmul_precision("high" if tf32 else "highest")
-    if device.type == "cuda":
-        device = torch.device("cuda", group.local_rank)
-        torch.cuda.set_device(device)
-    meta = {"command": spec.command, "device": _device_name(device), "data": _data_line(facts)}
-    trainer = Trainer(config, sampler, validation, output, device, meta=meta, group=group)
-    size = sum(p.numel() for p in trainer.model.parameters())
-    facts.append(("network", f"{size:,} weights, {config.optimizer}, {config.precision} on {_device_name(device)}"))
-    if group.world > 1:
-        facts.append(("processes", str(group.world)))
-    if resumed:
-        trainer.resume()
-        facts.append(("resumed", f"from step {trainer.step:,}"))
-    show_facts("vsa", facts, quiet)
-    return trainer
 
 
 def _tell_end(trainer: Trainer, outcome: Outcome, output: Path, quiet: bool) -> None:
@@ -152,19 +110,3 @@ def _saved_on_signals(trainer: Trainer, quiet: bool) -> Iterator[list[int]]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _listed(values: list[int]) -> str:
-    return ", ".join(map(str, values))
-
-
-def _data_line(facts: list[tuple[str, str]]) -> str:
-    return "; ".join(f"{what}: {value}" for what, value in facts if "skipped" not in what and what != "validation")
-
-
-def _device_name(device: torch.device) -> str:
-    if device.type != "cuda":
-        return device.type
-    import torch
-
-    return torch.cuda.get_device_name(device)

@@ -15,6 +15,7 @@ from torch import nn
 from vsacli.checkpoints.resolve import load_checkpoint
 from vsacli.errors import ResourceError, TrainingError
 from vsacli.methods.registry import build_network
+from vsacli.nn.network import Network
 from vsacli.support.malloc_trim import give_back_free_memory
 from vsacli.tasks.episode import Episode
 from vsacli.tasks.sampler import BatchSampler
@@ -99,6 +100,7 @@ class Trainer:
         self.validated_step = -1
         self.clock = Clock()
         self.stop_asked = False
+        self._kept: tuple[Network[Any], dict[str, Any]] | None = None  # what the checkpoint in the folder holds
 
     def ask_to_stop(self) -> None:
         """Finish the step, save, and leave :meth:`run`. May be called from a signal handler."""
@@ -244,9 +246,12 @@ class Trainer:
         """Fit the confidence of the checkpoint that was kept, on the validation episodes."""
         if not self.validation:
             return
-        best = load_checkpoint(self.folder)
-        meta = {**best.meta, "calibration": calibrate(best.model, self.validation)}
-        keep_checkpoint(self.folder, best.model, meta, card_text(self.config, meta))
+        if self._kept is None:  # kept before the run was resumed
+            best = load_checkpoint(self.folder)
+            self._kept = best.model, best.meta
+        model, meta = self._kept
+        meta = {**meta, "calibration": calibrate(model, self.validation)}
+        keep_checkpoint(self.folder, model, meta, card_text(self.config, meta))
 
     @torch.no_grad()
     def _update_average(self) -> None:
@@ -297,6 +302,7 @@ class Trainer:
         meta = {**self.meta, "steps": self.step, "tasks": self.tasks_seen, "seconds": round(self.clock.elapsed)}
         meta["validation"] = {k: round(v, 5) for k, v in figures.items()}
         keep_checkpoint(self.folder, self.average, meta, card_text(self.config, meta))
+        self._kept = copy.deepcopy(self.average).cpu().eval(), meta
 
     def save(self) -> None:
         """Write the state to resume from.

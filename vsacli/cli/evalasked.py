@@ -1,0 +1,46 @@
+"""What `vsa eval` is asked for, as its two halves take it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vsacli.cli.options import TaskChoice
+
+if TYPE_CHECKING:
+    from vsacli.evaluation.episodes import Setting
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Which methods are compared, and where networks run."""
+
+    methods: str | None
+    checkpoints: tuple[str, ...]
+    device: str
+
+
+@dataclass(frozen=True)
+class Results:
+    """Where the results go."""
+
+    json: Path | None
+    plot: Path | None
+    quiet: bool
+
+
+@dataclass(frozen=True)
+class SuiteOptions:
+    """Which tables of a suite take part, and which episodes are drawn from them."""
+
+    target: str
+    shots: tuple[int, ...]  # none: as usual for the kind of task
+    setting: Setting
+    unlabeled: int | None  # None: as usual
+    episodes: int
+    split: str | None
+    task: TaskChoice
+    metric: str | None
+    jobs: int | None
+    seed: int
