@@ -29,9 +29,7 @@ def rate(n_tasks: int, n: int, m: int, c: int, device: str, seconds: float, kind
     while done <= 0 or clock() - start < seconds:
         if done == 0:
             start = clock()
-        sample_prior(
-            n_tasks, n, m, kind=kind, n_classes=c, generator=generator, device=device, families=families
-        ).x.sum().item()
+        sample_prior(n_tasks, n, m, kind=kind, n_classes=c, generator=generator, families=families).x.sum().item()
         done += n_tasks
     return done / (clock() - start)
 

@@ -18,8 +18,8 @@ from vsacli.checkpoints import resolve
 from vsacli.checkpoints.folder import CARD_FILE, CONFIG_FILE, LARGEST_WEIGHTS, WEIGHTS_FILE, save_checkpoint
 from vsacli.checkpoints.resolve import bundled_checkpoints, load_checkpoint, method_of
 from vsacli.errors import CheckpointError, OutputError, UsageError
+from vsacli.methods.combined import Combined, ProtoConfig
 from vsacli.methods.hml import HML, HMLConfig
-from vsacli.methods.proto import Proto, ProtoConfig
 from vsacli.nn import VSAConfig, VSAModel, preset
 
 
@@ -347,11 +347,11 @@ def test_no_bundled_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 def test_a_checkpoint_without_method_is_one_of_vsa_and_others_are_named(folder: Path, tmp_path: Path):
     assert "method" not in json.loads((folder / CONFIG_FILE).read_text())["model"]
     assert method_of(str(folder)) == "vsa"
-    save_checkpoint(tmp_path / "other", Proto(ProtoConfig(width=8)), {}, "")
+    save_checkpoint(tmp_path / "other", Combined(ProtoConfig(width=8)), {}, "")
     assert json.loads((tmp_path / "other" / CONFIG_FILE).read_text())["model"]["method"] == "proto"
     assert method_of(str(tmp_path / "other")) == "proto"
     loaded = load_checkpoint(tmp_path / "other")
-    assert isinstance(loaded.model, Proto)
+    assert isinstance(loaded.model, Combined)
     assert loaded.model.config == ProtoConfig(width=8)
 
 
@@ -370,7 +370,7 @@ def test_a_checkpoint_without_method_is_one_of_vsa_and_others_are_named(folder: 
     ],
 )
 def test_a_damaged_checkpoint_of_another_method_is_refused(tmp_path: Path, changes: dict[str, Any], words: str):
-    save_checkpoint(tmp_path, Proto(ProtoConfig(width=8)), {}, "")
+    save_checkpoint(tmp_path, Combined(ProtoConfig(width=8)), {}, "")
     if changes.get("method") == "vsa":
         edit_config(tmp_path, lambda c: c["model"].update(changes, inner_steps=3))
     else:

@@ -119,7 +119,7 @@ def test_all_rows_labeled_and_equal_targets():
 
 
 def test_another_methods_network_is_refused():
-    from vsacli.methods.proto import ProtoConfig
+    from vsacli.methods.combined import ProtoConfig
     from vsacli.methods.registry import build_network
 
     checkpoint = Checkpoint(build_network(ProtoConfig()).eval(), name="runs/proto")

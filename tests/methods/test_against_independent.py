@@ -17,12 +17,9 @@ from torch.nn import functional as F
 from tests.methods.test_layers import dense
 from tests.nn.tasks import METHOD_CONFIGS, answers, batch_of, episode, model_of
 from vsacli.methods.atthml import AttHMLConfig
-from vsacli.methods.gp import GPConfig
+from vsacli.methods.combined import GPConfig, LPConfig, ProtoConfig, SemiProtoConfig
 from vsacli.methods.hml import HMLConfig
-from vsacli.methods.lp import LPConfig
 from vsacli.methods.maml import MAMLConfig
-from vsacli.methods.proto import ProtoConfig
-from vsacli.methods.semiproto import SemiProtoConfig
 from vsacli.tasks.collate import collate
 from vsacli.tasks.episode import Episode
 from vsacli.training.loss import episode_loss

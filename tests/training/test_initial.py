@@ -12,8 +12,8 @@ import torch
 from tests.nn.tasks import CONFIGS, answers, episode, model_of
 from vsacli.checkpoints.folder import save_checkpoint
 from vsacli.errors import UsageError
+from vsacli.methods.combined import Combined, ProtoConfig
 from vsacli.methods.hml import HML, HMLConfig
-from vsacli.methods.proto import Proto, ProtoConfig
 from vsacli.nn import VSAConfig, VSAModel, preset
 from vsacli.tasks.collate import collate
 from vsacli.training.initial import start_from
@@ -53,7 +53,7 @@ def test_a_checkpoint_of_the_other_kind_gives_all_but_head_and_readout(checkpoin
 
 def test_a_checkpoint_of_another_method_is_refused(checkpoint: str) -> None:
     with pytest.raises(UsageError, match="of the method vsa, not proto"):
-        start_from(Proto(ProtoConfig()), checkpoint)
+        start_from(Combined(ProtoConfig()), checkpoint)
 
 
 def test_a_method_starts_from_its_own_checkpoint_of_the_other_kind(tmp_path: Path) -> None:

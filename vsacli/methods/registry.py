@@ -37,29 +37,32 @@ class NetworkInfo:
     summary: str
 
 
-def _here(module: str, name: str, kinds: tuple[TaskKind, ...], title: str, summary: str) -> NetworkInfo:
-    return NetworkInfo(
-        f"vsacli.methods.{module}:{name}Config", f"vsacli.methods.{module}:{name}", kinds, title, summary
-    )
+def _own(module: str, name: str, kinds: tuple[TaskKind, ...], summary: str) -> NetworkInfo:
+    """A method with a module of its own."""
+    return NetworkInfo(f"vsacli.methods.{module}:{name}Config", f"vsacli.methods.{module}:{name}", kinds, name, summary)
+
+
+def _combined(name: str, kinds: tuple[TaskKind, ...], summary: str) -> NetworkInfo:
+    """An embedding and a head."""
+    module = "vsacli.methods.combined"
+    return NetworkInfo(f"{module}:{name}Config", f"{module}:Combined", kinds, name, summary)
 
 
 NETWORKS: dict[str, NetworkInfo] = {
     "vsa": NetworkInfo(
         "vsacli.nn.config:VSAConfig", "vsacli.nn.model:VSAModel", BOTH, "Ours", "variable-feature self-attention"
     ),
-    "meta-rbf-gp": _here("gp", "GP", BOTH, "GP", "Gaussian process on attributes, kernel tuned on other tasks"),
-    "lp": _here("lp", "LP", CLASSES, "LP", "label propagation on attributes, tuned on other tasks"),
-    "maml": _here("maml", "MAML", BOTH, "MAML", "deep sets, adapted by gradient descent"),
-    "proto": _here("proto", "Proto", CLASSES, "Proto", "deep sets, prototypes"),
-    "hml": _here("hml", "HML", BOTH, "HML", "heterogeneous meta-learning by deep sets"),
-    "atthml": _here("atthml", "AttHML", BOTH, "AttHML", "heterogeneous meta-learning by attention"),
-    "semiproto": _here("semiproto", "SemiProto", CLASSES, "SemiProto", "exchangeable matrix layers, prototypes"),
-    "metalp": _here("metalp", "MetaLP", CLASSES, "MetaLP", "exchangeable matrix layers, label propagation"),
-    "atthmllp": _here("atthmllp", "AttHMLLP", CLASSES, "AttHMLLP", "AttHML's embeddings, label propagation"),
-    "metagp": _here("metagp", "MetaGP", NUMBERS, "MetaGP", "deep sets, Gaussian process"),
-    "semimetagp": _here(
-        "semimetagp", "SemiMetaGP", NUMBERS, "SemiMetaGP", "exchangeable matrix layers, Gaussian process"
-    ),
+    "meta-rbf-gp": _combined("GP", BOTH, "Gaussian process on attributes, kernel tuned on other tasks"),
+    "lp": _combined("LP", CLASSES, "label propagation on attributes, tuned on other tasks"),
+    "maml": _own("maml", "MAML", BOTH, "deep sets, adapted by gradient descent"),
+    "proto": _combined("Proto", CLASSES, "deep sets, prototypes"),
+    "hml": _own("hml", "HML", BOTH, "heterogeneous meta-learning by deep sets"),
+    "atthml": _own("atthml", "AttHML", BOTH, "heterogeneous meta-learning by attention"),
+    "semiproto": _combined("SemiProto", CLASSES, "exchangeable matrix layers, prototypes"),
+    "metalp": _combined("MetaLP", CLASSES, "exchangeable matrix layers, label propagation"),
+    "atthmllp": _combined("AttHMLLP", CLASSES, "AttHML's embeddings, label propagation"),
+    "metagp": _combined("MetaGP", NUMBERS, "deep sets, Gaussian process"),
+    "semimetagp": _combined("SemiMetaGP", NUMBERS, "exchangeable matrix layers, Gaussian process"),
 }
 
 

@@ -60,7 +60,6 @@ def sample_prior(
     kind: Literal["classification", "regression"],
     n_classes: int = 2,
     generator: torch.Generator,
-    device: torch.device | str = "cpu",
     min_per_class: int = 2,
     families: dict[str, float] | None = None,
 ) -> PriorBatch:
@@ -74,9 +73,8 @@ def sample_prior(
     n_classes : int
         C, at least 2; not used for regression.
     generator : torch.Generator
-        Of the same device. Its state decides the tasks: the same state gives the same tasks (on one device and one
-        version of torch), and it is advanced.
-    device : torch.device or str
+        Of the device that the tasks are to be on. Its state decides them: the same state gives the same tasks (on
+        one device and one version of torch), and it is advanced.
     min_per_class : int
         Rows that every class has at least; where N / C is smaller, that many.
     families : dict, optional
@@ -98,7 +96,7 @@ def sample_prior(
     if unknown:
         raise UsageError(f"no family {unknown[0]!r} in the prior; there are {', '.join(FAMILIES)}")
 
-    draws = Draws(generator, torch.device(device))
+    draws = Draws(generator, generator.device)
     n_classes = n_classes if kind == "classification" else 0
     names = list(weights)
     family = draws.choice([weights[name] for name in names], n_tasks)
