@@ -1,12 +1,13 @@
-"""Whether more unlabeled rows help: the same rows, labeled with more and more others read beside them.
+"""Whether more unlabeled rows help: the same rows, labeled with more and more others known beside them.
 
-    python benchmarks/unlabeled.py --suite DIR --shots 1,3,5,10 --counts 0,5,20,100 [--plot PATH] [--checkpoint PATH]
+    python benchmarks/unlabeled.py --suite DIR --shots 1,3,5,10 --counts 0,20,100,1000 [--plot PATH] [--checkpoint PATH]
 
-From every classification table of the suite's validation split that has enough rows, labeled rows and --scored rows a
-class are drawn. These are asked for one by one (count 0), in groups of 5 a class, all together, or together with
-others, up to the largest count a class. Labels and scored rows are the same each time, so differences are paired:
-they are to count 0, over families, beside their standard error. The paper's Figure 6(b). With --json, means as records
-that sweep.py --plot draws.
+From every classification table of the suite's validation split that has enough rows, labels of each class are drawn,
+and unlabeled rows in the table's own proportions. The first --scored of these are asked for one by one (count 0), in
+groups of 20, or together with others, up to the largest count in all. Labels and scored rows are the same each time, so
+differences are paired: they are to count 0, over families, beside their standard error. The paper's Figure 6(b).
+--methods compares others with the network. With --json, means of the first method are written as records that
+sweep.py --plot draws.
 """
 
 from __future__ import annotations
@@ -19,111 +20,111 @@ from pathlib import Path
 
 import numpy as np
 
-from vsacli.checkpoints.folder import Checkpoint
-from vsacli.checkpoints.resolve import load_checkpoint
+from vsacli.baselines.base import ClassPrediction, Method
+from vsacli.baselines.registry import make_method
+from vsacli.evaluation.episodes import EpisodePlan, Setting, usable
+from vsacli.evaluation.statistics import standard_error
 from vsacli.evaluation.suites import load_suite
-from vsacli.inference.config import InferenceConfig
-from vsacli.inference.predict import predict
-from vsacli.tasks.store import EncodedTable
+from vsacli.tasks.episode import Episode
 
 
-def draw(table: EncodedTable, shots: int, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray] | None:
-    """Labeled rows and unlabeled ones, (C, shots) and (C, n), or None where a class has too few."""
-    rows = [rng.permutation(np.flatnonzero(table.y == c)) for c in range(table.n_classes)]
-    if min(len(r) for r in rows) < shots + n:
-        return None
-    return np.array([r[:shots] for r in rows]), np.array([r[shots : shots + n] for r in rows])
-
-
-def accuracy(
-    checkpoint: Checkpoint, table: EncodedTable, labeled: np.ndarray, unlabeled: np.ndarray, scored: int, count: int
-) -> float:
-    """Share of right answers for the first ``scored`` unlabeled rows a class, read ``count`` a class at a time."""
-    config = replace(InferenceConfig(), chunk_rows=1 if count == 0 else 1 << 20, memory=4 << 30)
-    size = scored if count == 0 else min(count, scored)
+def accuracy(method: Method, episode: Episode, scored: int, count: int) -> float:
+    """Share of right answers for the first ``scored`` unlabeled rows, ``count`` unlabeled rows known at a time."""
+    size, n = min(max(count, 1), scored), episode.n_labeled
     right: list[np.ndarray] = []
     for start in range(0, scored, size):
-        part = unlabeled[:, start : start + size]
-        asked = part.size
-        others = unlabeled[:, scored : scored + count - size] if count > size else unlabeled[:, :0]
-        rows = np.concatenate([labeled.ravel(), part.ravel(), others.ravel()])
-        known = np.arange(len(rows)) < labeled.size
-        answer = predict(
-            checkpoint, table.x[rows], known, table.y[rows][known], table.n_classes, device="cpu", config=config
-        )
-        assert answer.proba is not None
-        right.append(answer.proba.argmax(1)[:asked] == table.y[part.ravel()])
+        part = np.arange(n + start, n + min(start + size, scored))
+        others = np.arange(n + scored, n + scored + max(0, count - len(part)))
+        rows = np.concatenate([np.arange(n), part, others])
+        asked = replace(episode, x=episode.x[rows], y=episode.y[rows], scored=episode.scored[rows[n:] - n])
+        answer = method.fit_predict(asked, np.random.default_rng(0))
+        assert isinstance(answer, ClassPrediction)
+        right.append(answer.probs[: len(part)].argmax(1) == episode.y[part])
     return float(np.concatenate(right).mean())
 
 
 def main() -> None:
-    """Print one row a number of labels."""
+    """Print one row a method and number of labels."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--suite", required=True)
     parser.add_argument("--split", default="valid")
+    parser.add_argument("--methods", default="vsa")
     parser.add_argument("--checkpoint")
     parser.add_argument("--shots", default="1,3,5,10", help="labels a class")
-    parser.add_argument("--counts", default="0,5,20,100", help="unlabeled rows a class that are read together")
-    parser.add_argument("--scored", type=int, default=20, help="rows a class that are asked for")
-    parser.add_argument("--draws", type=int, default=2)
-    parser.add_argument("--most-attributes", type=int, default=40)
+    parser.add_argument("--counts", default="0,20,100,1000", help="unlabeled rows that are known together, in all")
+    parser.add_argument("--scored", type=int, default=60, help="rows that are asked for")
+    parser.add_argument("--draws", type=int, default=1)
+    parser.add_argument("--most-attributes", type=int, default=100)
     parser.add_argument("--plot", type=Path)
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
-    checkpoint = load_checkpoint(args.checkpoint, kind="classification")
-    shots, counts = ([int(s) for s in text.split(",")] for text in (args.shots, args.counts))
+    made = {
+        name: make_method(name, checkpoint=args.checkpoint) if name == "vsa" else make_method(name)
+        for name in args.methods.split(",")
+    }
+    shots, counts = (tuple(int(s) for s in text.split(",")) for text in (args.shots, args.counts))
     need = max(args.scored, *counts)
-    found: dict[int, dict[str, list[list[float]]]] = {s: defaultdict(list) for s in shots}
+    plan = EpisodePlan(shots, need, args.draws, setting=Setting.pool)
+    found: dict[tuple[str, int], dict[str, list[list[float]]]] = defaultdict(lambda: defaultdict(list))
     used = set()
     for table in load_suite(args.suite, split=args.split).select(kind="classification"):
-        if table.x.shape[1] > args.most_attributes or not table.labeled.all():
+        if table.x.shape[1] > args.most_attributes or not table.labeled.all() or usable(table, shots):
             continue
-        for shot in shots:
-            for number in range(args.draws):
-                drawn = draw(table, shot, need, np.random.default_rng([number, shot]))
-                if drawn is not None:
-                    used.add(table.name)
-                    found[shot][table.family].append(
-                        [accuracy(checkpoint, table, *drawn, args.scored, count) for count in counts]
-                    )
-    print(
-        f"{len(used)} tables; accuracy on the same {args.scored} rows a class, by unlabeled rows a class read together"
-    )
-    print("labels a class  families" + "".join(f"{c:>24d}" for c in counts))
-    means, records = {}, []
-    for shot in shots:
-        values = np.array([np.mean(v, axis=0) for v in found[shot].values()])  # (families, counts)
-        change = values - values[:, :1]
-        error = change.std(0, ddof=1) / np.sqrt(len(change))
-        means[shot] = values.mean(0)
-        spread = values.std(0, ddof=1) / np.sqrt(len(values))
-        records += [
-            {"vary": "asked", "value": str(c), "suite": Path(args.suite).resolve().name, "seconds": 0, "seed": 0}
-            | {"tasks": 0, "shot": shot, "accuracy": float(m), "stderr": float(e)}
-            for c, m, e in zip(counts, means[shot], spread, strict=True)
-        ]
-        cells = [f"{means[shot][0]:.4f}"]
-        cells += [
-            f"{m:.4f} ({d:+.3f}±{e:.3f})"
-            for m, d, e in zip(means[shot][1:], change.mean(0)[1:], error[1:], strict=True)
-        ]
-        print(f"{shot:14d}  {len(values):8d}" + "".join(f"{c:>24s}" for c in cells))
+        for key in plan.all_keys():
+            episode = plan.draw(table, key).episode
+            if episode.n_unlabeled < need:
+                continue
+            used.add(table.name)
+            for name, method in made.items():
+                values = [accuracy(method, episode, args.scored, count) for count in counts]
+                found[name, key.shot][table.family].append(values)
+    if not used:
+        parser.error(f"no table has {need} rows beside its labels; see --counts")
+    means = report(found, len(used), args.scored, counts)
     if args.json:
+        records = [
+            {"vary": "asked", "value": str(count), "suite": Path(args.suite).resolve().name, "seconds": 0, "seed": 0}
+            | {"tasks": 0, "shot": shot, "accuracy": float(np.mean(v)), "stderr": standard_error(v)}
+            for (name, shot), families in means.items()
+            if name == next(iter(made))
+            for count, v in zip(counts, families.T, strict=True)
+        ]
         args.json.write_text("".join(json.dumps(r) + "\n" for r in records))
     if args.plot:
-        picture(args.plot, counts, means)
+        picture(args.plot, counts, {key: families.mean(0) for key, families in means.items()})
 
 
-def picture(path: Path, counts: list[int], means: dict[int, np.ndarray]) -> None:
-    """Accuracy by unlabeled rows, a line for each number of labels."""
+def report(
+    found: dict[tuple[str, int], dict[str, list[list[float]]]], n_tables: int, scored: int, counts: tuple[int, ...]
+) -> dict[tuple[str, int], np.ndarray]:
+    """Print accuracies and changes; returns accuracies (families, counts) by method and number of labels."""
+    print(f"{n_tables} tables; accuracy on the same {scored} rows of a table, by unlabeled rows known together")
+    print("method        labels a class  families" + "".join(f"{c:>24d}" for c in counts))
+    means = {}
+    for (name, shot), families in found.items():
+        values = means[name, shot] = np.array([np.mean(v, axis=0) for v in families.values()])
+        change = values - values[:, :1]
+        cells = [f"{values[:, 0].mean():.4f}"] + [
+            f"{v.mean():.4f} ({d.mean():+.3f}±{standard_error(d):.3f})"
+            for v, d in zip(values.T[1:], change.T[1:], strict=True)
+        ]
+        print(f"{name:12s}  {shot:14d}  {len(values):8d}" + "".join(f"{c:>24s}" for c in cells))
+    return means
+
+
+def picture(path: Path, counts: tuple[int, ...], means: dict[tuple[str, int], np.ndarray]) -> None:
+    """Accuracy by unlabeled rows, a line for each method and number of labels."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(5, 3.4), layout="constrained")
     axes = figure.subplots()
-    for shot, values in means.items():
-        axes.plot(range(len(counts)), values, marker="o", label=f"{shot} label{'s' * (shot > 1)} a class")
-    axes.set_xticks(range(len(counts)), [str(c) for c in counts])
-    axes.set(xlabel="unlabeled rows a class read together (0: one row at a time)", ylabel="accuracy")
+    names = list(dict.fromkeys(name for name, _ in means))
+    for (name, shot), values in means.items():
+        label = f"{shot} label{'s' * (shot > 1)} a class" + (f", {name}" if len(names) > 1 else "")
+        style = ("-", "--", ":", "-.")[names.index(name) % 4]
+        axes.plot(range(len(counts)), values, marker="o", linestyle=style, label=label)
+    axes.set_xticks(range(len(counts)), [f"{c:,}" for c in counts])
+    axes.set(xlabel="unlabeled rows known together (0: one row at a time)", ylabel="accuracy")
     axes.legend(fontsize=8)
     axes.grid(alpha=0.3)
     figure.savefig(path, dpi=130)

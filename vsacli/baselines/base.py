@@ -80,7 +80,7 @@ class Method(Protocol):
 
 @dataclass(frozen=True)
 class Rows:
-    """An episode as a simple method sees it: imputed, standardized, without the answer.
+    """An episode as a simple method sees it: imputed, scaled, without the answer.
 
     Attributes
     ----------
@@ -141,7 +141,7 @@ class SimpleMethod:
 
     def fit_predict(self, episode: Episode, rng: np.random.Generator) -> ClassPrediction | RegressionPrediction:
         """Standardize, predict, and give classes without a label probability zero."""
-        n, x = episode.n_labeled, standardize(episode.x)
+        n, x = episode.n_labeled, self.attributes(episode.x)
         y, n_unlabeled = np.asarray(episode.y)[:n], len(episode.x) - n
         with quiet(), one_thread():
             if episode.kind == "regression":
@@ -161,6 +161,10 @@ class SimpleMethod:
             return RegressionPrediction(np.full(n_unlabeled, center), np.ones(n_unlabeled))
         mean, std = self.regress(rows, rng)
         return RegressionPrediction(np.asarray(mean, np.float64), np.asarray(std, np.float64))
+
+    def attributes(self, x: NDArray[np.floating]) -> Floats:
+        """The rows' attributes as the method sees them: float64 (N, at least 1), all finite."""
+        return standardize(x)
 
     def classify(self, rows: Rows, rng: np.random.Generator) -> Floats:
         """Class probabilities (U, K) over the K seen classes."""

@@ -51,6 +51,8 @@ METHODS: dict[str, MethodInfo] = {
     "gp": MethodInfo("gaussian_process:GaussianProcess", BOTH, "Gaussian process, RBF kernel"),
     "kernel-ridge": MethodInfo("kernel_ridge:KernelRidge", BOTH, "kernel ridge regression, Laplace kernel"),
     "label-spreading": MethodInfo("label_spreading:LabelSpreading", ("classification",), "label spreading"),
+    "graph": MethodInfo("propagation:NearestGraph", BOTH, "label propagation, graph of nearest neighbours"),
+    "forest-graph": MethodInfo("propagation:ForestGraph", BOTH, "label propagation, graph of shared leaves"),
     "self-training": MethodInfo("self_training:SelfTraining", ("classification",), "self-training, logistic"),
     "tabpfn": MethodInfo("foundation:TabPFN", BOTH, "TabPFN, where it is installed", requires="tabpfn", optional=True),
     "tabicl": MethodInfo("foundation:TabICL", BOTH, "TabICL, where it is installed", requires="tabicl", optional=True),

@@ -55,27 +55,12 @@ class Graph:
         positive = widths[widths > 0]
         least = 1e-3 * float(np.median(positive)) if len(positive) else 1.0
         widths = np.maximum(widths, least)
-        weights = np.exp(-(distance**2) / (widths[:, None] * widths[near]))
-        rows = np.repeat(np.arange(n), k)
-        w = sparse.csr_array((weights.ravel(), (rows, near.ravel())), shape=(n, n))
-        w = w.maximum(w.T)
-        degrees = np.maximum(np.asarray(w.sum(1)).ravel(), 1e-12)
-        root = sparse.diags_array(1 / np.sqrt(degrees))
-        return cls(points, widths, sparse.csr_array(root @ w @ root), degrees)
+        walk, degrees = walk_between(near, np.exp(-(distance**2) / (widths[:, None] * widths[near])))
+        return cls(points, widths, walk, degrees)
 
     def influence(self, sources: NDArray[np.int64], alpha: float) -> Floats:
-        r"""What each source passes on to each row, (n, L): columns of :math:`(I - \alpha S)^{-1}`.
-
-        A walk that starts at a source continues at each step with probability alpha (Zhou et al., "Learning with
-        local and global consistency", 2003). The matrix is positive definite, and solved as a dense one: in more than
-        a few dimensions neighbours are so mixed that a sparse factorization fills up, and takes longer.
-        """
-        system = -alpha * self.walk.toarray()
-        system[np.diag_indices_from(system)] += 1.0
-        start = np.zeros((len(system), len(sources)))
-        start[sources, np.arange(len(sources))] = 1.0
-        factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
-        return np.maximum(cho_solve(factor, start, overwrite_b=True, check_finite=False), 0.0)
+        """What each source passes on to each row, (n, L) (:func:`influence`)."""
+        return influence(self.walk, sources, alpha)
 
     def diffusion(self, k: int) -> tuple[Floats, Floats]:
         """Coordinates (n, k) along the slowest walks on the graph, and their eigenvalues (k,), largest first.
@@ -132,6 +117,38 @@ class Graph:
         exponent = -(distance**2) / (width[:, None] * self.widths[near])
         weights = np.exp(exponent - exponent.max(1, keepdims=True))
         return near, weights / weights.sum(1, keepdims=True)
+
+
+def walk_between(near: NDArray[np.int64], weights: Floats) -> tuple[sparse.csr_array, Floats]:
+    r"""The walk :math:`S = D^{-1/2} W D^{-1/2}` (n, n) along edges to each row's neighbours, and the diagonal of D.
+
+    Parameters
+    ----------
+    near : ndarray of int, shape (n, k)
+        Neighbours of each row. An edge has the larger one of its two weights.
+    weights : ndarray, shape (n, k)
+    """
+    n, k = near.shape
+    w = sparse.csr_array((weights.ravel(), (np.repeat(np.arange(n), k), near.ravel())), shape=(n, n))
+    w = w.maximum(w.T)
+    degrees = np.maximum(np.asarray(w.sum(1)).ravel(), 1e-12)
+    root = sparse.diags_array(1 / np.sqrt(degrees))
+    return sparse.csr_array(root @ w @ root), degrees
+
+
+def influence(walk: sparse.csr_array, sources: NDArray[np.int64], alpha: float) -> Floats:
+    r"""What each source passes on to each row, (n, L): columns of :math:`(I - \alpha S)^{-1}`.
+
+    A walk that starts at a source continues at each step with probability alpha (Zhou et al., "Learning with
+    local and global consistency", 2003). The matrix is positive definite, and solved as a dense one: in more than
+    a few dimensions neighbours are so mixed that a sparse factorization fills up, and takes longer.
+    """
+    system = -alpha * walk.toarray()
+    system[np.diag_indices_from(system)] += 1.0
+    start = np.zeros((len(system), len(sources)))
+    start[sources, np.arange(len(sources))] = 1.0
+    factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+    return np.maximum(cho_solve(factor, start, overwrite_b=True, check_finite=False), 0.0)
 
 
 def nearest(points: Floats, among: Floats, k: int, *, itself: bool) -> tuple[NDArray[np.int64], Floats]:
