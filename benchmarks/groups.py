@@ -54,9 +54,9 @@ def main() -> None:
     parser.add_argument("--main", help="the method whose lead is shown; default: vsa if it is there, else the first")
     parser.add_argument("--draws", type=int, default=1)
     args = parser.parse_args()
-    records = [r for r in read_records(args.records) if r.kind == "classification"]
+    records = [r for r in read_records(args.records) if r.kind == "classification" and r.setting == Setting.pool]
     if not records:
-        parser.error(f"{args.records} has no results for classification")
+        parser.error(f"{args.records} has no results of `vsa eval --pool` for classification")
     names = list(dict.fromkeys(r.method for r in records))
     main_method = args.main or ("vsa" if "vsa" in names else names[0])
     plan = EpisodePlan(

@@ -224,7 +224,7 @@ def _leads(records: Sequence[Record], metrics: Sequence[str], main: str) -> Sect
             if found is not None:
                 rows.append([NAMES[metric], str(shot), found.rival, f"{found.mean:+.3f} ± {found.stderr:.3f}"])
     unit = "labels a class" if records[0].kind == "classification" else "labels"
-    notes = ["mean difference over families ± its standard error; positive: better, whether more or less is"]
+    notes = ["mean difference over families ± its standard error; positive where it is better"]
     return Section(f"Lead of {main} over the best other method", ["figure", unit, "best other", "lead"], rows, notes)
 
 
