@@ -278,19 +278,9 @@ def test_the_output_of_an_earlier_run_is_not_learned_from(vsa, two_groups, write
     assert "label_confidence (added by an earlier run of vsa)" in second.stderr
     assert "15 labels were filled by an earlier run" in second.stderr
     assert f"labels: {sum(two_groups.given)} given" in second.stderr
-    assert (
-        "4 used: x, y, label_confidence, label_proba_a"
-        in vsa(
-            "label",
-            path.with_name("again.csv"),
-            "-t",
-            "label",
-            "--include",
-            "label_confidence",
-            "--include",
-            "label_proba_a",
-        ).stderr
-    )
+    included = [part for name in ("label_confidence", "label_proba_a") for part in ("--include", name)]
+    again = vsa("label", path.with_name("again.csv"), "-t", "label", *included)
+    assert "4 used: x, y, label_confidence" in again.stderr
 
 
 def test_a_price_is_not_negative_where_none_is(vsa, write):
@@ -298,3 +288,23 @@ def test_a_price_is_not_negative_where_none_is(vsa, write):
     rows = [f"{v:.2f},{3 * v + 2.5:.2f}" if v > 10 and i % 3 == 0 else f"{v - 60:.2f}," for i, v in enumerate(x)]
     result = vsa("label", write("in.csv", "\n".join(["x,price", *rows, ""]).encode()), "-t", "price")
     assert min(float(row["price"]) for row in table(result.stdout)) > 0
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (r'"says \"hi\""', '"plain"'),
+        (r'"says \"hi\""', "plain"),
+        (r'"a \"b\", c"', r'"d"'),
+        ('"say ""hi"""', '"plain"'),
+        ('"hi"', "plain"),
+        ('"C:\\"', '"D:\\"'),
+        ('"a,b"', '"c"'),
+    ],
+)
+def test_a_fill_has_the_bytes_of_a_given_label(vsa, two_groups, write, one: str, other: str):
+    csv = two_groups.csv().decode().replace(",a\n", f",{one}\n").replace(",b\n", f",{other}\n")
+    _, *lines = vsa("label", write("in.csv", csv.encode()), "-t", "label").stdout.decode().splitlines()
+    before = csv.splitlines()[1:]
+    for line, was, truth in zip(lines, before, two_groups.truth, strict=True):
+        assert line == (was if not was.endswith(",") else was + (one if truth == "a" else other))

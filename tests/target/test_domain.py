@@ -36,8 +36,8 @@ def test_fills_stay_in_the_domain_of_the_labels(labels: list[str], fills: list[s
 
 def test_fills_of_parquet_do() -> None:
     for kind, fills in (
-        (pa.float64(), [1.0, 1.0, 4.5, 260.5, 10000.0]),
-        (pa.decimal128(8, 1), [1, 1, 4.5, 260.5, 10000]),
+        (pa.float64(), [1.5, 1.5, 4.5, 260.5, 10000.0]),
+        (pa.decimal128(8, 1), [1.5, 1.5, 4.5, 260.5, 10000]),
     ):
         labels = pa.array([10.5, 13.0, 44.0, 22.5, 17.0, 12.0, None]).cast(kind)
         target = read_target(labels, task="regression")

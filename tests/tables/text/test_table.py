@@ -141,8 +141,8 @@ def test_fills_are_quoted_if_they_have_to_be():
 def test_fills_are_quoted_as_the_given_labels_are():
     of = table('a,label\n1,"x"\n2,\n3,""\n4,"y"\n')
     assert written(of, 1, {1: "x", 2: "y"}).decode() == 'a,label\n1,"x"\n2,"x"\n3,"y"\n4,"y"\n'
-    mixed = table('a,label\n1,"x"\n2,\n3,y\n')
-    assert written(mixed, 1, {1: "x"}).decode() == 'a,label\n1,"x"\n2,x\n3,y\n'
+    mixed = table('a,label\n1,"x"\n2,\n3,y\n4,\n')
+    assert written(mixed, 1, {1: "x", 3: "y"}).decode() == 'a,label\n1,"x"\n2,"x"\n3,y\n4,y\n'
     none_given = table('"a","label"\n"1",""\n"2",""\n')
     assert written(none_given, 1, {0: "x"}).decode() == '"a","label"\n"1","x"\n"2",""\n'
 

@@ -7,9 +7,10 @@ by a first line `sep=;`, as Excel writes; else the one of tab, semicolon, comma 
 every row has as many cells as the header, the most cells if there are several. A header without
 any of the four is a table of one column.
 
-Quoting: double quotes, doubled within a cell (or behind a backslash, if the table fits only so),
-unless it fits only if they are plain text (or fits as well, and a quoted
-cell over several lines has text after its closing quote, so that it is more likely none).
+Quoting: double quotes, doubled within a cell; or behind a backslash, if the table fits only so, or
+fits as well and has a cell with text behind a closing quote that stands behind a backslash. They are
+plain text if the table fits only so (or fits as well, and a quoted cell over several lines has text
+after its closing quote, so that it is more likely none).
 
 The decimal mark: a comma, if the file is not separated by commas and more columns have numbers
 that can only be read so (`1,5`, `0,250`, `1.234,5`) than have numbers that can only be read with a
@@ -20,11 +21,15 @@ for the comma, too (`1.2` may be a version or a date).
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
 from vsacli.errors import DataError, UsageError
+from vsacli.tables.text.cells import is_quoted
 from vsacli.tables.text.encoding import line_of
 from vsacli.tables.text.marks import DELIMITER_NAMES, DELIMITERS
 from vsacli.tables.text.preamble import comment_lines, line_start, sep_line
@@ -39,6 +44,9 @@ if TYPE_CHECKING:
 CANDIDATES = b"\t;,|"
 """Delimiters that are looked for. Of two that fit equally well the first one wins: in a file separated by
 semicolons the comma is likely to occur once in every row (as a decimal mark), and hardly the reverse."""
+
+
+_QUOTED = re.compile(rb'"(?:[^"]|"")*+"')
 
 
 @dataclass(frozen=True)
@@ -192,9 +200,10 @@ def _best(data: Bytes, start: int, name: str, candidates: list[int], free: bool)
         return best
 
     best = fit(quoting=True)
-    if best is None and contains(data, BACKSLASH):
-        best = fit(quoting=True, escape=True)
-        best = None if best is not None and best[1].doubtful else best
+    if contains(data, BACKSLASH) and (best is None or _escapes_quotes(data, *best)):
+        escaped = fit(quoting=True, escape=True)
+        if escaped is not None and not escaped[1].doubtful:
+            best = escaped if best is None or escaped[1].n_columns >= best[1].n_columns else best
     if (best is None or best[1].doubtful) and contains(data, QUOTE):
         best = fit(quoting=False) or best
     if best is not None:
@@ -202,6 +211,29 @@ def _best(data: Bytes, start: int, name: str, candidates: list[int], free: bool)
     assert farthest is not None
     _, dialect, misfit = farthest
     raise _error(data, name, dialect, misfit, free)
+
+
+def _escapes_quotes(data: Bytes, dialect: Dialect, index: SpanIndex) -> bool:
+    """Say whether a cell, read with doubled quotes, has text behind a closing quote that follows a backslash."""
+    delimiter = b"" if dialect.delimiter is None else re.escape(bytes([dialect.delimiter]))
+    if re.search(rb'\\"[^"\r\n' + delimiter + rb"]", data.data) is None:
+        return False
+    for begin, end in index.header_cells():
+        if _closes_behind_backslash(data[begin:end].tobytes()):
+            return True
+    for block in index.blocks:
+        piece = data[block.start : block.stop]
+        for column in range(index.n_columns):
+            first, stop = block.cells(column)
+            odd = np.flatnonzero(is_quoted(piece, first, stop))
+            if any(_closes_behind_backslash(piece[first[i] : stop[i]].tobytes()) for i in odd):
+                return True
+    return False
+
+
+def _closes_behind_backslash(cell: bytes) -> bool:
+    inner = _QUOTED.match(cell)
+    return inner is not None and inner.end() < len(cell) and cell[: inner.end()].endswith(b'\\"')
 
 
 def _mostly_quoted(data: Bytes, index: SpanIndex) -> bool:

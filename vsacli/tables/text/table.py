@@ -24,6 +24,9 @@ from vsacli.tables.text.splice import splice
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_MOST_COPIED = 1_000  # different values that are looked for among the cells, so that they are written alike
+_MOST_LOOKED_AT = 10_000  # cells of a block
+
 
 class TextTable:
     """Delimited text (CSV and its kin).
@@ -134,9 +137,9 @@ class TextTable:
     ) -> None:
         """Write the file with cells of one column replaced and columns added; all other bytes as they were.
 
-        A value is quoted if it has to be, or if the cells of its column that stay are all quoted. With
-        nothing to replace and to add, the file comes back byte for byte (not compressed: that is for the
-        sink to do).
+        A value that stands in a quoted cell of its column is written with the bytes of that cell. Another one is
+        quoted if it has to be, or if the cells of its column that stay are all quoted. With nothing to replace and to
+        add, the file comes back byte for byte (not compressed: that is for the sink to do).
 
         Parameters
         ----------
@@ -163,6 +166,7 @@ class TextTable:
         if values.null_count:
             rows, values = rows[pc.is_valid(values).to_numpy(zero_copy_only=False)], values.drop_null()
         spelled = self._spell(values, always=self._keeps_quotes(target, rows))
+        spelled = self._as_given(target, rows, values, spelled)
         if len(self.columns) == 1 and not extra and self._dialect.quoting:  # a blank line would be no row
             spelled = pc.if_else(pc.equal(spelled, ""), '""', spelled)
         always = bool(extra) and self._quotes_everything()
@@ -193,6 +197,34 @@ class TextTable:
                 f"{self.name}: {quoted(error.args[0], 'a label')} cannot be written, it has a delimiter or line end "
                 f"and the file quotes no cells"
             ) from None
+
+    def _as_given(self, target: int, rows: NDArray[np.int64], values: pa.Array, spelled: pa.Array) -> pa.Array:
+        """Spell values that a cell of the column holds as the first such cell does, with its quotes."""
+        import pyarrow as pa
+
+        wanted = dict.fromkeys(values.unique().to_pylist())
+        if not self._dialect.quoting or len(wanted) > _MOST_COPIED:
+            return spelled
+        copied: dict[str | None, str] = {}
+        cuts = np.searchsorted(rows, [block.first_row for block in self._index.blocks] + [self.n_rows])
+        for block, a, b in zip(self._index.blocks, cuts[:-1], cuts[1:], strict=True):
+            first, stop = block.cells(target)
+            piece = self._piece(block)
+            stays = cells.is_quoted(piece, first, stop)
+            stays[rows[a:b] - block.first_row] = False
+            for i in np.flatnonzero(stays)[:_MOST_LOOKED_AT]:
+                raw = piece[first[i] : stop[i]].tobytes()
+                value = cells.unquote(raw, self._dialect.escape).decode()
+                if value in wanted:
+                    copied.setdefault(value, raw.decode())
+                if len(copied) == len(wanted):
+                    break
+            if len(copied) == len(wanted):
+                break
+        if not copied:
+            return spelled
+        own = spelled.to_pylist()
+        return pa.array([copied.get(value, own[i]) for i, value in enumerate(values.to_pylist())], pa.large_string())
 
     def _keeps_quotes(self, target: int, rows: NDArray[np.int64]) -> bool:
         """Say whether the cells of a column that stay (or, if none has text, all) are quoted, each of them."""
