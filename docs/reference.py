@@ -32,7 +32,7 @@ def reference() -> str:
     rows = "\n".join(f"| `{field}` | {meaning} |" for field, meaning in RECORD.items())
     parts += [
         "## JSON summary",
-        "What `vsa label --json PATH` writes is one object. Fields may be added in later versions; none goes.",
+        "`vsa label --json PATH` writes one JSON object. Later versions may add fields, and remove none.",
         f"| field | |\n| --- | --- |\n{rows}",
     ]
     return "\n\n".join(parts) + "\n"

@@ -59,7 +59,7 @@ def test_all_columns_of_an_excluded_name_are_left_out(write: Write):
     found = prepare(table, ReadOptions("kind", exclude=("colour",)))
     assert found.attributes.used == {"size": 1}
     assert found.attributes.left_out == [("colour", "--exclude")] * 2
-    with pytest.raises(DataError, match=r"no column to learn from beside the target \(size: --exclude; colour: "):
+    with pytest.raises(DataError, match=r"no column to learn from besides the target \(size: --exclude; colour: "):
         prepare(table, ReadOptions("kind", exclude=("size", "colour")))
     with pytest.raises(UsageError, match="the target is never an attribute"):
         prepare(table, ReadOptions("kind", exclude=("kind",)))

@@ -40,4 +40,4 @@ class ResourceError(VsaError):
 
 
 class TrainingError(VsaError):
-    """Meta-training cannot go on (no usable task, a loss that stays NaN)."""
+    """Meta-training cannot continue (no usable task, a loss that stays NaN)."""

@@ -31,7 +31,7 @@ X = TypeVar("X", bound="np.ndarray | CompactAttributes")
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How a table is understood; the defaults are the commands'."""
+    """How a table is read; the defaults are the commands'."""
 
     target: str
     task: Literal["auto", "classification", "regression"] = "auto"
@@ -86,7 +86,7 @@ class Attributes(Generic[X]):
         return found
 
     def check(self, what: str) -> None:
-        """Refuse a table without attributes; `what` says which.
+        """Refuse a table without attributes; `what` names it in the message.
 
         Raises
         ------
@@ -113,7 +113,7 @@ def prepare(table: Table, options: ReadOptions, *, target: int | None = None, pr
     table : Table
     options : ReadOptions
     target : int, optional
-        The place of the label column, where its name is not asked.
+        The place of the label column, if it is not looked up by name.
     progress : callable
 
     Raises
@@ -201,7 +201,7 @@ class Columns:
     target : int, optional
         The place of the label column, if the table has one.
     useless : mapping of int to str
-        Columns known to say nothing, with the reason.
+        Columns known to carry no information, with the reason.
     among : sequence of int, optional
         The columns to read; all, if not given.
     progress : callable
@@ -310,5 +310,5 @@ def encode(columns: Iterable[tuple[str, pa.Array]], *, seed: int = 0) -> Attribu
 
 def _of_columns(found: Attributes[X], columns: Columns) -> Attributes[X]:
     found.columns, found.left_out = columns.read, columns.left_out + found.left_out
-    found.check(f"{columns.table.name}: no column to learn from beside the target")
+    found.check(f"{columns.table.name}: no column to learn from besides the target")
     return found

@@ -269,7 +269,7 @@ def test_a_calibration_that_is_no_record_is_refused(folder: Path):
 
 def test_the_other_kind_of_task_is_refused(folder: Path):
     text = refusal(folder, kind="regression")
-    assert "serves classification, this table asks for regression" in text
+    assert "serves classification, this table needs regression" in text
     assert "--task classification" in text
 
 
@@ -301,7 +301,7 @@ def test_a_repository_that_is_not_cached(tmp_path: Path, monkeypatch: pytest.Mon
     assert "no such folder" in text
     assert text.endswith("vsa download nobody/no-such-model-of-ours")
     for bad in ("bad name/x@y", "a/b@../../c", "a/b@", "a--b/c"):
-        assert "no name of a Hub repository" in refusal(bad)
+        assert "not the name of a Hub repository" in refusal(bad)
 
 
 @pytest.fixture

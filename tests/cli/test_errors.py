@@ -73,7 +73,7 @@ def test_parquet_never_goes_to_a_screen_or_a_name_of_text(vsa, tmp_path: Path):
     os.close(screen)
     os.close(ours)
     assert done.returncode == 2
-    assert "nothing for a terminal; give --output" in done.stderr
+    assert "is Parquet, a binary format; give --output" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def test_task_is_told_with_its_reason(vsa, two_groups, write):
     auto = vsa("label", path, "-t", "label")
     assert re.search(r"task: classification of 'label' \(.+\)", auto.stderr)
     asked = vsa("label", path, "-t", "label", "--task", "regression")
-    assert re.search(r"task: regression of 'label' \(as asked with --task\)", asked.stderr)
+    assert re.search(r"task: regression of 'label' \(as given with --task\)", asked.stderr)
 
 
 def test_summary_tells_what_was_done(vsa, two_groups, write):

@@ -37,7 +37,7 @@ def test_a_label_that_a_person_gave_comes_back(vsa, two_groups, write, tmp_path:
     assert {float(rows[i]["label_confidence"]) for i in wanted} == {1.0}
     if "--proba" in options:
         assert all(float(rows[i][f"label_proba_{label}"]) == 1 for i, label in wanted.items())
-    assert f"3 rows have the label given in {returned}, where they stand unchanged" in result.stderr
+    assert f"3 rows have the label given in {returned}, where they are unchanged" in result.stderr
     others = [i for i, line in enumerate(lines[1:]) if line.endswith(",") and i not in wanted]
     assert any(0 < float(rows[i]["label_confidence"]) < 1 for i in others)
 

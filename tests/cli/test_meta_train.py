@@ -183,7 +183,7 @@ def test_killed_and_interrupted_it_ends_with_the_weights_of_an_unbroken_run(vsa,
     told = process.communicate()[1].decode()
     assert process.returncode == 128 + signal.SIGTERM
     assert "resumed: from step" in told
-    stopped = re.search(r"vsa: stopped at step (\d+), which is saved; go on with: (vsa .*)", told)
+    stopped = re.search(r"vsa: stopped at step (\d+), which is saved; resume with: (vsa .*)", told)
     assert stopped is not None
     assert "Traceback" not in told
     assert json.loads((broken / "state" / "state.json").read_text())["step"] == int(stopped[1])

@@ -248,7 +248,7 @@ def test_an_unknown_device(name: str, monkeypatch: pytest.MonkeyPatch):
 
 
 def test_more_classes_than_a_context_has_rows_are_refused():
-    with pytest.raises(DataError, match=r"^385 classes are more than the network reads together \(384\): unite rare"):
+    with pytest.raises(DataError, match=r"^385 classes are more than the network reads at once \(384\): merge rare"):
         predict(Recorder().checkpoint(), **make_table(500, classes=385, labeled=0))
     assert predict(Recorder().checkpoint(), **make_table(390, classes=384, labeled=0)).proba is not None
 

@@ -1,4 +1,4 @@
-"""Which columns the answers lean on."""
+"""Which columns the answers depend on."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ def test_a_path_below_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         ("absent/out.csv", "there is no directory absent; create it"),
         ("absent/deeper/out.csv", "there is no directory absent/deeper"),
         ("a\0b", "null byte"),
-        ("", "no file is named"),
+        ("", "the name is empty"),
         ("out.zip", "zip archives are not written"),
         ("x" * 300, "File name too long|name too long"),
     ],

@@ -134,7 +134,7 @@ def test_the_task_can_be_set() -> None:
     assert read_target(cells).kind == "classification"
     regression = read_target(cells, task="regression")
     assert regression.kind == "regression"
-    assert regression.reason == "as asked with --task"
+    assert regression.reason == "as given with --task"
     assert regression.spell_numbers(np.array([1.6])).to_pylist() == ["2"]
     assert read_target(text("1.5", "7.25", ""), task="classification").classes == ["1.5", "7.25"]
 

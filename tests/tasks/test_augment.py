@@ -125,7 +125,7 @@ codes_lists = st.lists(st.integers(-1, 7), min_size=1, max_size=80).map(lambda v
 
 
 @given(codes=codes_lists, most=st.integers(2, 6), least=st.integers(1, 4), seed=seeds)
-def test_classes_are_limited_and_numbered_anew(codes: np.ndarray, most: int, least: int, seed: int):
+def test_classes_are_limited_and_renumbered(codes: np.ndarray, most: int, least: int, seed: int):
     before = codes.copy()
     out = limit_classes(generator(seed), codes, most, least, replace(PLAIN, class_subset=0.5, class_merge=0.5))
     assert np.array_equal(codes, before)

@@ -77,7 +77,7 @@ def test_tables_of_no_use_are_skipped_with_a_reason(tmp_path: Path):
     }  # fmt: skip
     assert "too few" in reasons["few.csv"]
     assert "one class" in reasons["one-class.csv"]
-    assert "no column to learn from beside the target (a: constant" in reasons["nothing.csv"]
+    assert "no column to learn from besides the target (a: constant" in reasons["nothing.csv"]
     assert all("\n" not in reason for reason in reasons.values())
 
 

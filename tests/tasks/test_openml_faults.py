@@ -143,7 +143,7 @@ def test_what_cannot_be_had_is_said_in_one_line(server: OpenMLServer, tmp_path: 
     with pytest.raises(InputError, match="cannot be reached"):
         read_openml_tables(cache=tmp_path / "vsa")
     (tmp_path / "list.json").write_text(json.dumps({"tasks": 3}))
-    with pytest.raises(InputError, match=r"list\.json: no readable list of OpenML tasks"):
+    with pytest.raises(InputError, match=r"list\.json: not a readable list of OpenML tasks"):
         OpenMLSelection.load(tmp_path / "list.json")
 
 

@@ -65,9 +65,9 @@ def test_damaged_files(tmp_path: Path):
         middle[i] ^= 0x55
     for data in (b"", b"PK", whole[:100], whole[: len(whole) // 2], whole[:-30], b"x" * 500, bytes(middle)):
         path.write_bytes(data)
-        with pytest.raises(InputError, match="no readable table store"):
+        with pytest.raises(InputError, match="not a readable table store"):
             TableStore.load(path)
-    with pytest.raises(InputError, match="no readable table store"):
+    with pytest.raises(InputError, match="not a readable table store"):
         TableStore.load(tmp_path / "none.npz")
 
 
@@ -86,8 +86,8 @@ def test_files_of_others(tmp_path: Path):
         (np.array([{}], dtype=object), zeros),  # a pickle, which is never read
     ):
         np.savez(path, index=index, x=x, column=np.zeros(2, np.int32), y=np.zeros(2))
-        with pytest.raises(InputError, match="no readable table store"):
+        with pytest.raises(InputError, match="not a readable table store"):
             TableStore.load(path)
     np.savez(path, other=zeros)
-    with pytest.raises(InputError, match="no readable table store"):
+    with pytest.raises(InputError, match="not a readable table store"):
         TableStore.load(path)

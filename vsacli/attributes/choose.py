@@ -46,7 +46,7 @@ Fitted: TypeAlias = tuple[ColumnEncoder, np.ndarray]
 class LeftOut(Exception):
     """A column that becomes no attribute; the message is the reason.
 
-    `fallback` is what the column would have been, where it is better than no attribute at all.
+    `fallback` is what the column would have been, if that is better than no attribute at all.
     """
 
     def __init__(self, reason: str, fallback: Fitted | None = None) -> None:
@@ -55,7 +55,7 @@ class LeftOut(Exception):
 
 
 class AnId(LeftOut):
-    """A column that tells rows apart and says nothing about them.
+    """A column that identifies rows and says nothing about them.
 
     `forced` makes attributes of it all the same, if the user asks for that.
     """

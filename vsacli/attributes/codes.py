@@ -30,7 +30,7 @@ SAME_FORM = 0.9
 REPEATED = 0.8
 """Share of the cells whose word must occur at least twice for it to be a category."""
 
-_READ = 2_000  # distinct cells that tell whether the others are worth reading
+_READ = 2_000  # distinct cells that decide whether the others are worth reading
 _MAX_LENGTH = 100
 _GAP = "…"  # stands for a number
 _NUMBER = {
@@ -240,7 +240,7 @@ def _is_one_form(forms: list[str]) -> bool:
 
 
 def repeats(values: pa.Array) -> bool:
-    """Tell whether most of the values share stretches of three characters with others, as words and prefixes do.
+    """Whether most of the values share stretches of three characters with others, as words and prefixes do.
 
     Values that differ in their numbers alone do not: a stretch of digits is in many of them by chance.
     """

@@ -146,7 +146,7 @@ class CategoryEncoder:
     """A column of few categories: one attribute each, 0 or 1; two categories share one attribute.
 
     Spellings that differ in case or white space only are one category. A category that was not there when the
-    encoder was fitted is 0 in all attributes (or counts as "other", where rare ones were merged to that); in a column
+    encoder was fitted is 0 in all attributes (or counts as "other", if rare ones were merged into that); in a column
     of two categories it is not observed.
     """
 
@@ -195,7 +195,7 @@ class CategoryEncoder:
 
 
 def unite_spellings(cells: Distinct) -> Distinct:
-    """Unite values that differ in case, white space or Unicode form only; spelled in lower case."""
+    """Merge values that differ in case, white space or Unicode form only; spelled in lower case."""
     values = cells.values
     if pc.all(pc.string_is_ascii(values)).as_py() is False:
         values = pc.utf8_normalize(values, form="NFKC")

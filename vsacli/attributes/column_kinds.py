@@ -1,4 +1,4 @@
-"""What a column is: rules that tell ids, booleans and free text from numbers and categories.
+"""The type of a column: rules that distinguish ids, booleans and free text from numbers and categories.
 
 All rules look at the whole column and never at the order of its rows.
 """
@@ -50,13 +50,13 @@ _UNSPACED_WORDS = rf"(?:{UNSPACED}[^\pL]*){{5,}}"  # more than a name
 
 
 def says_id(name: str) -> bool:
-    """Tell whether a column's name says that it is an id or a row number: id, user_id, PassengerId, Unnamed: 0."""
+    """Whether a column's name says that it is an id or a row number: id, user_id, PassengerId, Unnamed: 0."""
     name = name.strip()
     return bool(_ID_NAME.search(name) or _ID_NAME_ANY_CASE.search(name))
 
 
 def id_reason_of_numbers(name: str, x: np.ndarray) -> str | None:
-    """Say why a column of numbers is an id, or return None.
+    """The reason why a column of numbers is an id, or None.
 
     Integers that are all different are an id if they are a sequence without a gap from 0 or 1 (at least
     `MIN_SEQUENCE` of them) or from anywhere (`MIN_SEQUENCE_ANYWHERE`), or if the column's name says so. Other numbers
@@ -82,7 +82,7 @@ def id_reason_of_numbers(name: str, x: np.ndarray) -> str | None:
 
 
 def id_reason_of_long_numbers(x: np.ndarray, column: pa.Array) -> str | None:
-    """Say why integers too long for float64 are an id: beyond 2^53 and (nearly) all different."""
+    """The reason why integers too long for float64 are an id: beyond 2^53 and (nearly) all different."""
     observed = x[~np.isnan(x)]
     if len(observed) < MIN_SEQUENCE or not np.isfinite(observed).all() or np.abs(observed).min() < 2.0**53:
         return None
@@ -97,7 +97,7 @@ def id_reason_of_long_numbers(x: np.ndarray, column: pa.Array) -> str | None:
 
 
 def id_reason_of_text(name: str, cells: Distinct, examples: list[str]) -> str | None:
-    """Say why a column of text is an id, or return None.
+    """The reason why a column of text is an id, or None.
 
     (Nearly) all cells differ and are not free text, or the column's name says id; or the cells are hexadecimal codes
     that mostly differ, such as UUIDs and hashes.
@@ -118,13 +118,13 @@ def id_reason_of_text(name: str, cells: Distinct, examples: list[str]) -> str | 
 
 
 def is_hexadecimal(values: pa.Array) -> bool:
-    """Tell whether (nearly) all values are hexadecimal codes, such as UUIDs and hashes."""
+    """Whether (nearly) all values are hexadecimal codes, such as UUIDs and hashes."""
     matched = pc.and_(pc.match_substring_regex(values, _HEXADECIMAL), pc.match_substring_regex(values, r"[0-9]"))
     return bool(pc.mean(matched).as_py() >= NEARLY_ALL)
 
 
 def is_free_text(cells: Distinct) -> bool:
-    """Tell text from codes: at least half of the distinct values hold two words or a long stretch of letters.
+    """Distinguish text from codes: at least half of the distinct values hold two words or a long stretch of letters.
 
     Of many values, some `_TEXTS_READ` spread evenly over all of them in sorted order are read.
     """

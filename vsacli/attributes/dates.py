@@ -41,7 +41,7 @@ class DateEncoder:
 
     The moment is the number of seconds since 1970 (UTC where the cells carry a zone) in float64, scaled by
     `RobustScale`. A cycle of period P is two attributes, sin and cos of 2π·value/P, as skrub's DatetimeEncoder gives
-    them with `periodic_encoding="circular"`; they are left as they are. Cells that are no date are not observed.
+    them with `periodic_encoding="circular"`; they are left as they are. Cells that are not dates are not observed.
     """
 
     def __init__(self, formats: list[str], scale: RobustScale, encoder: Any, cycles: list[str]) -> None:
@@ -201,7 +201,7 @@ def _read_dates(cells: Distinct, decimal: str, seed: int) -> tuple[list[str], pd
 
 
 def _parse_all(series: pd.Series, formats: list[str]) -> pd.Series:
-    """Read each cell in the first of the formats that fits it; NaT where none does."""
+    """Read each cell in the first of the formats that fits it; NaT if none does."""
     moments = _parse(series, formats[0])
     for form in formats[1:]:
         rest = moments.isna()

@@ -51,7 +51,7 @@ class AttributeEncoder:
     Attributes
     ----------
     attribute_names : list of str
-        One name an attribute: the column's name and, where it has several attributes, what each one says.
+        One name an attribute: the column's name and, if it has several attributes, what each one says.
     used : dict of str to int
         Number of attributes of every column in use, in the order of the table.
     left_out : list of (str, str)
@@ -95,8 +95,8 @@ class AttributeEncoder:
         columns, decimal
             As for `fit`.
         copies : bool (k,), optional
-            The first k rows are of another table; those marked are copies of rows of this one. What a column holds
-            is decided without them.
+            The first k rows are of another table; those marked are copies of rows of this one. Column types
+            are decided without them.
 
         Returns
         -------
@@ -188,8 +188,8 @@ class AttributeEncoder:
         """Fit a column without its copies, and encode all of it."""
         aside = np.zeros(len(column), bool)
         if copies is not None:
-            numbered_anew = _is_id_by_itself(name, column, len(copies), decimal, self.seed)
-            aside[: len(copies)] = True if numbered_anew else copies
+            id_by_itself = _is_id_by_itself(name, column, len(copies), decimal, self.seed)
+            aside[: len(copies)] = True if id_by_itself else copies
         if not aside.any():
             return self._fit_cells(name, column, decimal)
         try:
@@ -260,7 +260,7 @@ def _decoded(column: pa.Array) -> pa.Array:
 
 
 def _is_id_by_itself(name: str, column: pa.Array, above: int, decimal: str, seed: int) -> bool:
-    """Tell a column named as an id that is one in the rows below the first `above`, and differs in all of those, too.
+    """Whether a column with the name of an id is one in the rows below the first `above`, and differs in all of those.
 
     Then the rows of each table were numbered by themselves (an index from 0), and equal numbers say nothing.
     """
@@ -290,7 +290,7 @@ def _with_others(fitted: Fitted, column: pa.Array, aside: np.ndarray) -> Fitted:
 class _Growing:
     """An array (n, M) that gets columns added, attribute after attribute in memory.
 
-    The block is enlarged in place, which moves no bytes where it is large: a table of a million rows
+    The block is enlarged in place, which moves no bytes if it is large: a table of a million rows
     is never held twice.
     """
 

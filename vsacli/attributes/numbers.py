@@ -28,7 +28,7 @@ _BLOCK = 1 << 20  # cells read together: what is computed on the way takes no mo
 _MAX_BOUND_SHARE = 0.5
 
 FACTORS = {"%": 1e-2, "‰": 1e-3, "k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "bn": 1e9}
-"""Signs after a number that multiply it, where a column carries no other unit."""
+"""Signs after a number that multiply it, if a column carries no other unit."""
 
 WITH_FACTORS = "*"
 """The unit of a column whose numbers carry only `FACTORS`."""
@@ -234,7 +234,7 @@ def _is_filled(parts: pa.Array, field: str) -> np.ndarray:
 
 
 def _unit_key(unit: str) -> str:
-    """Unite spellings of a unit: kg, Kg, kgs and kg. are one."""
+    """Merge spellings of a unit: kg, Kg, kgs and kg. are one."""
     key = unit.casefold().rstrip(".")
     return key[:-1] if len(key) > 1 and key.endswith("s") else key
 

@@ -1,4 +1,4 @@
-"""Attributes of a large table in a fraction of their room.
+"""Attributes of a large table in a fraction of the memory.
 
 Most attributes take few values: an indicator two, a rating ten, a price with two decimals some thousand. Such an
 attribute is held as its distinct values and one or two bytes a row (an eighth of a byte, if there are two values).

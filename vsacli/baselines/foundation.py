@@ -1,4 +1,4 @@
-"""Foundation models for tables, where the user has them: their packages and their weights. Nothing is downloaded.
+"""Foundation models for tables, for users who have their packages and weights. Nothing is downloaded.
 
 Written after the sources of tabpfn 2.0.9, 2.2.1, 6.0.6 and 9.2.0, and of tabicl 0.1.4 and 2.2.0: arguments, what
 `predict` returns, and where and under which names weights are kept are the same in all of them, or told apart here.
@@ -81,7 +81,7 @@ class TabPFN(FoundationModel):
 
     def __init__(self, device: str = "cpu") -> None:
         super().__init__(device)
-        # Some versions (2.2 and 6.0 among them) report each fit to their makers where this is not set.
+        # Some versions (2.2 and 6.0 among them) report each fit to their makers unless this is set.
         os.environ.setdefault("TABPFN_DISABLE_TELEMETRY", "1")
 
     @classmethod

@@ -28,7 +28,7 @@ class MethodInfo:
     summary : one line for `vsa eval --help` and the tables
     requires : package that must be installed, if any beyond our own dependencies
     trained : whether it answers by a checkpoint alone, and there is none in the installation
-    optional : whether a comparison goes on without it where it is absent
+    optional : whether a comparison continues without it if it is absent
     """
 
     path: str
@@ -54,8 +54,8 @@ METHODS: dict[str, MethodInfo] = {
     "graph": MethodInfo("propagation:NearestGraph", BOTH, "label propagation, graph of nearest neighbours"),
     "forest-graph": MethodInfo("propagation:ForestGraph", BOTH, "label propagation, graph of shared leaves"),
     "self-training": MethodInfo("self_training:SelfTraining", ("classification",), "self-training, logistic"),
-    "tabpfn": MethodInfo("foundation:TabPFN", BOTH, "TabPFN, where it is installed", requires="tabpfn", optional=True),
-    "tabicl": MethodInfo("foundation:TabICL", BOTH, "TabICL, where it is installed", requires="tabicl", optional=True),
+    "tabpfn": MethodInfo("foundation:TabPFN", BOTH, "TabPFN, if it is installed", requires="tabpfn", optional=True),
+    "tabicl": MethodInfo("foundation:TabICL", BOTH, "TabICL, if it is installed", requires="tabicl", optional=True),
     **{
         name: MethodInfo("trained:Trained", info.kinds, f"{info.title}: {info.summary}", trained=True)
         for name, info in NETWORKS.items()

@@ -78,7 +78,7 @@ def embeddings(checkpoint: str | None, episode: Episode) -> np.ndarray:
 
 
 def load(ref: str | None, kind: TaskKind) -> Checkpoint:
-    """The checkpoint, read once a process, and again when its weights are written anew."""
+    """The checkpoint, read once per process, and again when its weights were rewritten."""
     return _load(ref, kind, tuple(f.stat().st_mtime_ns for f in Trained.weight_files(ref)))
 
 

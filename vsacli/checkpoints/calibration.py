@@ -1,7 +1,7 @@
 """What a checkpoint records to make its confidence honest, and how answers are corrected by it.
 
 Classification: p = softmax(log p / T) (Guo et al. 2017), with a temperature that changes with the number of labels,
-since a network can be too sure with few labels and not sure enough with many:
+since a network can be too confident with few labels and not confident enough with many:
 
     T(n) = temperature * tenfold ** log10(n),   n labeled rows per class, held within 1 to 30
 
@@ -14,9 +14,9 @@ import math
 from collections.abc import Mapping
 
 TEMPERATURE = "temperature"
-TENFOLD = "temperature_tenfold"  # what T is multiplied by when labels are ten times as many
+TENFOLD = "temperature_tenfold"  # the factor on T for ten times as many labels
 STD_FACTOR = "std_factor"
-CALIBRATION = (TEMPERATURE, TENFOLD, STD_FACTOR)  # all of them positive numbers, 1 where not given
+CALIBRATION = (TEMPERATURE, TENFOLD, STD_FACTOR)  # all of them positive numbers, 1 if not given
 MOST_PER_CLASS = 30.0  # beyond, T stays: validation has no more
 
 
@@ -32,5 +32,5 @@ def temperature(calibration: Mapping[str, float], n_labeled: int, n_classes: int
 
 
 def std_factor(calibration: Mapping[str, float]) -> float:
-    """What predicted standard deviations are multiplied by."""
+    """The factor on predicted standard deviations."""
     return float(calibration.get(STD_FACTOR, 1.0))

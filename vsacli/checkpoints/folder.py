@@ -182,7 +182,7 @@ def save_checkpoint(folder: Path, model: Network[Any], meta: dict[str, Any], car
         (folder / CARD_FILE).write_text(card, encoding="utf-8")
         with replacing(folder / WEIGHTS_FILE) as fresh:
             save_file(tensors, fresh, metadata={"format": "pt"})
-            # safetensors writes for the owner alone; whoever may read the card may read the weights
+            # safetensors writes for the owner alone; whoever can read the card may read the weights
             fresh.chmod((folder / CARD_FILE).stat().st_mode)
         (folder / CONFIG_FILE).write_text(text, encoding="utf-8")
     except (OSError, SafetensorError) as e:

@@ -26,7 +26,7 @@ def bundled_checkpoints() -> dict[str, Path]:
 
 
 def load_checkpoint(ref: str | os.PathLike[str] | None = None, *, kind: TaskKind | None = None) -> Checkpoint:
-    """Load a checkpoint, without network where it is bundled or a folder.
+    """Load a checkpoint, without network if it is bundled or a folder.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def load_checkpoint(ref: str | os.PathLike[str] | None = None, *, kind: TaskKind
     checkpoint = read_folder(folder, name)
     if kind is not None and checkpoint.kind != kind:
         raise CheckpointError(
-            f"checkpoint {name} serves {checkpoint.kind}, this table asks for {kind}; "
+            f"checkpoint {name} serves {checkpoint.kind}, this table needs {kind}; "
             f"leave out --checkpoint for the bundled one, or choose --task {checkpoint.kind}"
         )
     return checkpoint
@@ -115,7 +115,7 @@ def _from_hub(name: str, bundled: dict[str, Path]) -> Path:
     try:
         ref = parse_ref(name)
     except UsageError as e:
-        raise CheckpointError(f"checkpoint {name}: no such folder, and no name of a Hub repository") from e
+        raise CheckpointError(f"checkpoint {name}: no such folder, and not the name of a Hub repository") from e
     folder = find_cached(ref)
     if folder is None:
         raise CheckpointError(

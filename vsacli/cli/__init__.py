@@ -53,9 +53,9 @@ def _print_version(asked: bool) -> None:
 
 EPILOG = """\b
 Environment:
-  VSA_CHECKPOINT   what --checkpoint says where it is not given
-  VSA_DEVICE       what --device says where it is not given
-  VSA_SHOW_VALUES  1: messages may quote cells in a log, too; 0: not even on a terminal
+  VSA_CHECKPOINT   default of --checkpoint
+  VSA_DEVICE       default of --device
+  VSA_SHOW_VALUES  1: messages may quote cells, even in a log; 0: not even on a terminal
   VSA_DEBUG        1: an error shows its traceback
   NO_COLOR         no colours on a terminal
 
@@ -119,7 +119,7 @@ def main(args: Sequence[str] | None = None) -> int:
         where = f"{error.filename}: " if error.filename else ""
         return _fail(f"{where}{error.strerror or error}", 1)
     except Exception as error:
-        hint = "a fault of vsa itself: run it again with VSA_DEBUG=1 for the traceback, and report that"
+        hint = "a fault of vsa itself: run it again with VSA_DEBUG=1 and report the traceback"
         with showing_values(on_terminal()):  # whose message may quote anything
             what = f"{type(error).__name__}: {error}" if values_shown() else type(error).__name__
         return _fail(f"unexpected {what}; {hint}", EXIT_INTERNAL)

@@ -1,4 +1,4 @@
-"""Values that a shell may offer for an option: columns of the table on the line, checkpoints at hand."""
+"""Values that a shell may offer for an option: columns of the table on the line, and installed checkpoints."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def complete_columns(ctx: typer.Context, incomplete: str) -> list[str]:
             path = os.path.expandvars(os.path.expanduser(path))
             found = glimpse_columns(path, delimiter=params.get("delimiter"), encoding=params.get("encoding"))
         except (OSError, ValueError, LookupError, EOFError, csv.Error, VsaError):
-            continue  # not readable so far; the command itself will say why
+            continue  # not readable; the command itself will say why
         columns |= dict.fromkeys(found)
     taken = {params.get("target"), *(params.get("exclude") or ()), *(params.get("include") or ())}
     return [c for c in columns if c.startswith(incomplete) and (c not in taken or c == incomplete)]

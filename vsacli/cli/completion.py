@@ -1,4 +1,4 @@
-"""Completion of command lines in bash, zsh and fish: `vsa completion SHELL` prints what a shell has to know.
+"""Completion of command lines in bash, zsh and fish: `vsa completion SHELL` prints the script for a shell.
 
 The shell calls `vsa` with ``_VSA_COMPLETE=complete_SHELL`` and, in ``COMP_WORDS``, the command line up to the cursor
 as typed. One candidate a line comes back (for zsh and fish with its help after a tab); none means names of files.
@@ -81,7 +81,7 @@ def completion(
 
 @dataclass
 class Word:
-    """A word of a command line: what it says, the quote that is still open in it, and where that began."""
+    """A word of a command line: its value, the quote that is still open in it, and where that began."""
 
     value: str = ""
     quote: str = ""

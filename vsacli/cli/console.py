@@ -1,4 +1,4 @@
-"""What `vsa` says on stderr: plain lines to a pipe or a log, a small layout and progress to a terminal."""
+"""What `vsa` prints to stderr: plain lines to a pipe or a log, a small layout and progress to a terminal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PLAIN_PROGRESS_SECONDS = 15.0  # a log gets a progress line no more often than t
 
 
 def say(text: str) -> None:
-    """Write `text` and a line end to stderr; a closed or broken stderr is no reason to fail."""
+    """Write `text` and a line end to stderr; a closed or broken stderr is not a reason to fail."""
     if sys.stderr is None:
         return
     with suppress(OSError, ValueError):
@@ -55,7 +55,7 @@ def show_facts(title: str, facts: Sequence[Fact], quiet: bool = False) -> None:
 
 @contextmanager
 def progress_shown(quiet: bool = False) -> Iterator[Progress]:
-    """Give the library a callback that shows how far it is."""
+    """Give the library a callback that shows its progress."""
     if quiet:
         yield silent
     elif on_terminal():

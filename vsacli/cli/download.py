@@ -38,23 +38,25 @@ def download(
     ] = None,
     cache_dir: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", show_default=False, help="Keep it there. Default: HF_HUB_CACHE or the Hub's own."),
+        typer.Option(
+            metavar="DIR", show_default=False, help="Folder to keep it in. Default: HF_HUB_CACHE or the Hub's own."
+        ),
     ] = None,
     token: Annotated[
         str | None,
         typer.Option(metavar="TOKEN", show_default=False, help="Default: HF_TOKEN, or that of `hf auth login`."),
     ] = None,
     update: Annotated[
-        bool, typer.Option("--update", help="Ask the Hub, though the cache has it: fetch what is newer or was damaged.")
+        bool, typer.Option("--update", help="Ask the Hub even if the cache has it; fetch newer or damaged files again.")
     ] = False,
     list_: Annotated[bool, typer.Option("--list", help="List the bundled and the cached checkpoints.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of the folder or the list.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors on standard error.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors to standard error.")] = False,
 ) -> None:
     """Fetch a trained network from the Hugging Face Hub.
 
-    It goes into the Hub's cache and its folder is printed; other commands find it there by its name, without
-    network. What the cache has is not fetched again. HF_ENDPOINT, HF_HUB_CACHE and HF_HUB_OFFLINE are respected.
+    The network goes into the Hub's cache, and its folder is printed; other commands find it there by its name,
+    offline. Files in the cache are not fetched again. HF_ENDPOINT, HF_HUB_CACHE and HF_HUB_OFFLINE are respected.
     """
     if list_:
         given = {"REPO": repo, "--revision": revision, "--token": token, "--update": update}
@@ -126,7 +128,7 @@ def _list(cache_dir: Path | None, json: bool) -> None:
 
 
 def _describe(folder: Path, model: dict[str, Any], meta: dict[str, Any]) -> dict[str, Any]:
-    """What a list tells of a checkpoint; the config is others' JSON, so that anything may be in it."""
+    """What a list shows of a checkpoint; the config is JSON from others and may hold anything."""
     from vsacli.checkpoints.folder import CARD_FILE, CONFIG_FILE, WEIGHTS_FILE
 
     files = [folder / name for name in (CONFIG_FILE, WEIGHTS_FILE, CARD_FILE)]

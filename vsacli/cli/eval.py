@@ -57,16 +57,20 @@ def evaluate(
     ] = None,
     methods: Annotated[
         str | None,
-        typer.Option(metavar="A,B,...", help="Methods to compare, or `all`. Default: vsa and strong simple ones."),
+        typer.Option(metavar="A,B,...", help="Methods to compare, or `all`. Default: vsa and strong simple methods."),
     ] = None,
     checkpoint: Checkpoints = None,
     shots: Annotated[
         str | None,
-        typer.Option(metavar="N,N,...", help="Suite: labels a class (regression: labels). Default: 1,3,5 (10,15,20)."),
+        typer.Option(
+            metavar="N,N,...", help="Suite: labels per class (regression: in all). Default: 1,3,5 (10,15,20)."
+        ),
     ] = None,
     unlabeled: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="Suite: unlabeled rows a class (regression: rows). Default: 20 (100)."),
+        typer.Option(
+            metavar="N", min=1, help="Suite: unlabeled rows per class (regression: in all). Default: 20 (100)."
+        ),
     ] = None,
     pool: Annotated[
         bool,
@@ -81,20 +85,18 @@ def evaluate(
             "--natural", help="Suite: labels in each table's own class proportions, and all its other rows unlabeled."
         ),
     ] = False,
-    episodes: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Suite: draws of a table and number of labels.")
-    ] = 5,
+    episodes: Annotated[int, typer.Option(metavar="N", min=1, help="Suite: draws per table and number of labels.")] = 5,
     split: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Suite: train, valid, test or all. Default: valid by a manifest, test of OpenML, else all.",
+            help="Suite: train, valid, test or all. Default: valid with a manifest, test with OpenML, else all.",
         ),
     ] = None,
     task: Task = TaskChoice.auto,
     metric: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Suite: figure of the main table. Default: accuracy, or mse."),
+        typer.Option(metavar="NAME", help="Suite: figure in the main table. Default: accuracy or mse."),
     ] = None,
     na: NaTokens = None,
     no_default_na: NoDefaultNa = False,
@@ -108,22 +110,24 @@ def evaluate(
         typer.Option(
             "--json",
             metavar="PATH",
-            help="Write one JSON record a line: table x method x shot x episode. A suite goes on where it was cut off.",
+            help="Write one JSON record per table x method x shot x episode, one a line. Resumes an interrupted suite.",
         ),
     ] = None,
     plot: Annotated[Path | None, typer.Option(metavar="PATH", help="Draw the results: .png, .svg or .pdf.")] = None,
     device: Device = DeviceChoice.auto,
-    jobs: Annotated[int | None, typer.Option(metavar="N", min=1, help="Suite: processes. Default: one a core.")] = None,
+    jobs: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Suite: number of processes. Default: one per core.")
+    ] = None,
     seed: Seed = 0,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only the results.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only the results, no progress.")] = False,
 ) -> None:
     """Find out how good the labels are.
 
-    Give a TABLE and its --target: known labels are hidden, given again by every method, and compared; the last line
+    Give a TABLE and its --target: known labels are hidden, predicted by every method, and compared; the last line
     says whether they can be trusted. Or give --suite to compare methods over many tables.
 
-    A TABLE is read as by `vsa label`: --na, --no-default-na, --exclude, --include, --delimiter and --encoding are
-    for it.
+    A TABLE is read as by `vsa label`: --na, --no-default-na, --exclude, --include, --delimiter and --encoding
+    apply to it.
     """
     if (table is None) == (suite is None):
         raise UsageError("give either a TABLE with --target, or --suite")

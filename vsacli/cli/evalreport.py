@@ -39,7 +39,7 @@ def metrics_of(kind: TaskKind) -> tuple[str, ...]:
 
 
 def table_sections(file: Table, encoded: EncodedFile, answer: TableAnswer) -> list[Section]:
-    """Everything about one table; the first method is the one that is looked at closely."""
+    """Everything about one table; the first method is shown in detail."""
     kind = encoded.table.kind
     main = answer.methods[0]
     sections = [_about(file, encoded, answer), _figures(answer, kind)]
@@ -67,7 +67,7 @@ def _about(file: Table, encoded: EncodedFile, answer: TableAnswer) -> Section:
             f"{file.n_rows:,} rows, {known:,} with a label; {len(encoded.used)} columns in use",
             *left_out,
             *(f"note: {note}" for note in encoded.notes),
-            f"{len(answer.rows):,} known labels were hidden {times}, in rounds of about a fifth, and asked for again",
+            f"{len(answer.rows):,} known labels were hidden {times}, about a fifth at a time, and predicted again",
         ],
     )
 
@@ -85,9 +85,11 @@ def _figures(answer: TableAnswer, kind: TaskKind) -> Section:
             continue
         rows.append([m.label, *(_interval(m.figures[n]) for n in names), _seconds(m.seconds)])
         strong |= {(i, 1 + j) for j, n in enumerate(names) if n in best and m.figures[n].value == best[n]}
-    notes = ["in brackets: 95% interval over rows; calib. error: 0 is honest; surest half: accuracy on it"]
+    notes = ["in brackets: 95% interval over rows; calib. error: 0 is best; surest half: accuracy on it"]
     if kind == "regression":
-        notes = ["in brackets: 95% interval over rows; MSE on targets of unit deviation: 1 is what the mean gets"]
+        notes = [
+            "in brackets: 95% interval over rows; MSE on targets of unit deviation: always answering the mean gets 1"
+        ]
     notes += [f"{m.label} failed: {m.error}" for m in answer.methods if m.error is not None]
     return Section("Hidden labels, answered", ["method", *(NAMES[n] for n in names), "time"], rows, notes, strong)
 
@@ -107,7 +109,7 @@ def _curve(answer: TableAnswer, main: MethodAnswers, kind: TaskKind) -> Section:
         if found:
             rows.append([m.label, *(f"{found[s]:.3f}" if s in found else "-" for s, _ in sizes)])
     more = growth(main, kind == "classification")
-    note = "more labels: no estimate, the curve does not rise steadily"
+    note = "more labels: no estimate, because the curve does not rise steadily"
     if more:
         note = f"more labels, estimated for {main.label}: " + ", ".join(f"{v:.3f} with {n:.0f}" for n, v in more)
     return Section(f"{name} by number of labels", columns, rows, [note])
@@ -124,7 +126,11 @@ def _per_class(answer: TableAnswer, main: MethodAnswers) -> Section:
             continue
         recall, precision = _share(right, known), _share(right, said)
         rows.append([name, f"{given[c]:,}", recall, precision, f"{2 * right / (known + said):.3f}"])
-    notes = [] if (given > 0).all() else ["a class with a single label cannot be hidden, so nothing is known about it"]
+    notes = (
+        []
+        if (given > 0).all()
+        else ["a single label of a class cannot be hidden, so nothing is known about that class"]
+    )
     return Section(f"Classes ({main.label})", ["class", "hidden", "recall", "precision", "F1"], rows, notes)
 
 
@@ -151,7 +157,7 @@ def _suspicious(file: Table, answer: TableAnswer, main: MethodAnswers) -> list[S
     last = "confidence" if classification else "deviations off"
     return [
         Section(
-            f"Labels that {main.label} contradicts: look at them, they may be mistakes",
+            f"Labels that {main.label} contradicts: check them, they may be mistakes",
             ["row", "given", "answered", last],
             rows,
         )

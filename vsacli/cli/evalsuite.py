@@ -125,7 +125,7 @@ def _kind_of_suite(tables: Sequence[EncodedTable], task: TaskChoice, name: str, 
         return asked
     kinds: set[TaskKind] = {t.kind for t in tables}
     if not kinds:
-        raise UsageError(f"{name} has no table that can be used")
+        raise UsageError(f"{name} has no usable table")
     if len(kinds) > 1:
         _note(quiet, "tables of both kinds: comparing classification; --task regression compares the others")
         return "classification"

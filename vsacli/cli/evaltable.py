@@ -1,4 +1,4 @@
-"""`vsa eval TABLE`: known labels are hidden and asked for again."""
+"""`vsa eval TABLE`: known labels are hidden and predicted again."""
 
 from __future__ import annotations
 

@@ -50,8 +50,8 @@ def label(
         typer.Argument(
             metavar="FILE",
             show_default=False,
-            help="Table to label: CSV, TSV or other delimited text (gzip, too) or Parquet; `-` reads standard input. "
-            "Or a folder of Parquet parts of one table; then --output is a folder, too.",
+            help="Table to label: delimited text such as CSV (also compressed) or Parquet; `-` reads standard input. "
+            "Or a folder of Parquet parts of one table; then --output is also a folder.",
         ),
     ],
     target: Target,
@@ -67,7 +67,7 @@ def label(
     ] = None,
     labeled: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Take labels also from this table, which has the same columns."),
+        typer.Option(metavar="FILE", help="Also take labels from this table, which has the same columns."),
     ] = None,
     na: NaTokens = None,
     no_default_na: NoDefaultNa = False,
@@ -85,14 +85,14 @@ def label(
     ] = False,
     proba: Annotated[bool, typer.Option("--proba", help="Add a column <target>_proba_<class> for each class.")] = False,
     min_confidence: Annotated[
-        float | None, typer.Option(metavar="P", min=0, max=1, help="Leave cells empty that are less certain.")
+        float | None, typer.Option(metavar="P", min=0, max=1, help="Leave less certain cells empty.")
     ] = None,
     json: Annotated[
         str | None,
         typer.Option(
             "--json",
             metavar="PATH",
-            help="Write what was read, decided and filled as JSON; `-` is standard output, with --output.",
+            help="Write the summary as JSON; `-` means standard output and needs --output.",
         ),
     ] = None,
     report: Report = None,
@@ -176,7 +176,7 @@ def label(
 
 
 def _read_labeled(path: str, target: str, delimiter: str | None, encoding: str | None) -> Table:
-    """The table of --labeled, read as FILE is; or as detected, where a spreadsheet has saved it otherwise."""
+    """The table of --labeled, read as FILE is, or as detected if a spreadsheet has saved it in another format."""
     from vsacli.tables.read import read_table
 
     def with_target(delimiter: str | None = None, encoding: str | None = None) -> Table:
@@ -197,7 +197,7 @@ def _read_labeled(path: str, target: str, delimiter: str | None, encoding: str |
 
 
 def _check_json(json: str | None, output: str | None, inputs: list[str]) -> None:
-    """Refuse a place for the summary where it would be mixed with the table, or replace a file of this run."""
+    """Refuse a place for the summary that would mix it with the table, or replace a file of this run."""
     from vsacli.labeling.parts.folder import ENDINGS
     from vsacli.tables.output import check_output
 
@@ -220,7 +220,7 @@ def _check_format(table: Table, output: str | None) -> None:
     """The output has the format of the input: refuse names that promise another, and Parquet on a screen."""
     if output is None or output == "-":
         if not table.is_text and sys.stdout is not None and sys.stdout.isatty():
-            raise UsageError(f"{table.name} is Parquet, which is nothing for a terminal; give --output FILE or a pipe")
+            raise UsageError(f"{table.name} is Parquet, a binary format; give --output FILE or a pipe")
         return
     ending = PurePath(output).suffix.lower()
     if table.is_text and ending in (".parquet", ".pq"):

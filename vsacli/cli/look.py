@@ -23,7 +23,7 @@ Report = Annotated[
     typer.Option(
         "--report",
         metavar="PATH",
-        help="Write a page (HTML, one file) on what was filled, how certain that is, and what to label next.",
+        help="Write an HTML page: what was filled, how certain it is, and which rows to label next.",
     ),
 ]
 Suggest = Annotated[
@@ -42,15 +42,15 @@ SuggestTo = Annotated[
     typer.Option(
         "--suggest-to",
         metavar="PATH",
-        help="Write the rows to label next as CSV; `-` is standard output, with --output. "
-        "Filled in, it can be given back with --labeled.",
+        help="Write the rows to label next as CSV; `-` means standard output and needs --output. "
+        "Once filled in, give it back with --labeled.",
     ),
 ]
 
 
 @dataclass
 class Look:
-    """What was asked for beside the table."""
+    """What was asked for besides the table."""
 
     report: str | None
     suggest: int | None
@@ -61,11 +61,11 @@ class Look:
         return self.report is not None or self.suggest_to is not None
 
     def check(self, output: str | None, json: str | None, inputs: Sequence[str], *, folder: bool) -> None:
-        """Refuse, before the work, what could not be written after it or would replace a file of this run."""
+        """Refuse, before the work, a path that cannot be written or would replace a file of this run."""
         from vsacli.tables.output import check_output
 
         if self.suggest is not None and not self.wanted:
-            raise UsageError("--suggest chooses rows for a file: give --suggest-to FILE (or --report FILE), too")
+            raise UsageError("--suggest chooses rows for a file: also give --suggest-to FILE or --report FILE")
         if self.wanted and folder:
             raise UsageError("--report and --suggest-to are for one file; give one part of the folder as FILE")
         if self.report is not None and _is_stdout(self.report):

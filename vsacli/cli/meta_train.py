@@ -86,7 +86,7 @@ class SuiteCommand(OnceCommand):
     """Lets ``--openml-suite`` stand alone, for the paper's own selection."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Give the option its value where the next word is another option or nothing."""
+        """Give the option its value if the next word is another option or nothing."""
         full: list[str] = []
         for word, following in zip(args, [*args[1:], "--"], strict=True):
             alone = word == "--openml-suite" and following.startswith("-")
@@ -97,7 +97,9 @@ class SuiteCommand(OnceCommand):
 def meta_train(
     output: Annotated[
         Path,
-        typer.Option("--output", "-o", metavar="DIR", show_default=False, help="Folder of the run; made if absent."),
+        typer.Option(
+            "--output", "-o", metavar="DIR", show_default=False, help="Folder of the run; created if it does not exist."
+        ),
     ],
     data: Annotated[
         list[Path] | None,
@@ -117,26 +119,28 @@ def meta_train(
     ] = None,
     synthetic: Annotated[
         list[SyntheticChoice] | None,
-        typer.Option("--synthetic", metavar="NAME", help="Learn from made data: prior or circle-spiral. Repeatable."),
+        typer.Option(
+            "--synthetic", metavar="NAME", help="Learn from synthetic data: prior or circle-spiral. Repeatable."
+        ),
     ] = None,
     weight: Annotated[
         list[str] | None,
         typer.Option(
             "--weight",
             metavar="SOURCE=W",
-            help="Share of episodes from data, openml, prior or circle-spiral, beside the others' 1. Repeatable.",
+            help="Relative share of episodes from data, openml, prior or circle-spiral. Default: 1. Repeatable.",
         ),
     ] = None,
     target: Annotated[
-        str | None, typer.Option(metavar="COL", help="Label column of tables without manifest. Default: target.")
+        str | None, typer.Option(metavar="COL", help="Label column of tables without a manifest. Default: target.")
     ] = None,
     tables: Annotated[
         int | None,
         typer.Option(
             metavar="N",
             min=1,
-            help="Learn from N of the training tables only, drawn with --seed, of different families as far as there "
-            "are; validation stays.",
+            help="Learn from only N of the training tables, drawn with --seed, from different families if possible; "
+            "validation tables stay the same.",
         ),
     ] = None,
     kind: Annotated[
@@ -153,13 +157,13 @@ def meta_train(
         PresetChoice | None,
         typer.Option(
             metavar="NAME",
-            help="Network and recipe: default, small or paper, which is Adam at 1e-4, 8 plain tasks, early stopping.",
+            help="Network and recipe: default, small or paper (Adam at 1e-4, 8 plain tasks a batch, early stopping).",
         ),
     ] = None,
     model: Annotated[
         list[str] | None,
         typer.Option(
-            "--model", metavar="FIELD=VALUE", help="Change the network, as in layers=4 or width=48. Repeatable."
+            "--model", metavar="FIELD=VALUE", help="Change the network, for example layers=4 or width=48. Repeatable."
         ),
     ] = None,
     ablation: Annotated[
@@ -178,45 +182,45 @@ def meta_train(
         ),
     ] = None,
     shots: Annotated[
-        str | None, typer.Option(metavar="RANGE", help="Labeled rows per class (of a regression: in all), as in 1-10.")
+        str | None, typer.Option(metavar="RANGE", help="Labeled rows per class (regression: in all), such as 1-10.")
     ] = None,
     unlabeled: Annotated[
         str | None,
-        typer.Option(metavar="RANGE", help="Unlabeled rows per class (of a regression: in all), as in 5-40."),
+        typer.Option(metavar="RANGE", help="Unlabeled rows per class (regression: in all), such as 5-40."),
     ] = None,
     attributes: Annotated[
-        str | None, typer.Option(metavar="RANGE", help="Most attributes of a varied batch, as in 3-64.")
+        str | None, typer.Option(metavar="RANGE", help="Range of the attribute limit of a varied batch, such as 3-64.")
     ] = None,
     natural: Annotated[
         float | None,
-        typer.Option(metavar="P", min=0, max=1, help="Share of episodes in a table's own class proportions."),
+        typer.Option(metavar="P", min=0, max=1, help="Share of episodes with a table's own class proportions."),
     ] = None,
-    batch: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Tasks of a batch, in place of --cells.")
-    ] = None,
+    batch: Annotated[int | None, typer.Option(metavar="N", min=1, help="Tasks per batch, instead of --cells.")] = None,
     cells: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Rows x columns of a batch, which set its number of tasks.")
+        int | None, typer.Option(metavar="N", min=1, help="Rows x columns per batch; sets the number of tasks.")
     ] = None,
     optimizer: Annotated[OptimizerChoice | None, typer.Option(metavar="NAME", help="muon, adamw or adam.")] = None,
     learning_rate: Annotated[
-        float | None, typer.Option(metavar="R", help="Of Adam and AdamW; with muon, of all but the matrices.")
+        float | None,
+        typer.Option(metavar="R", help="Rate of Adam and AdamW; with muon, of all weights except matrices."),
     ] = None,
-    muon_rate: Annotated[float | None, typer.Option(metavar="R", help="Of the matrices, with muon.")] = None,
+    muon_rate: Annotated[float | None, typer.Option(metavar="R", help="Rate of the matrices, with muon.")] = None,
     schedule: Annotated[
-        ScheduleChoice | None, typer.Option(metavar="NAME", help="Of the rate: cosine or constant, after a warm-up.")
+        ScheduleChoice | None, typer.Option(metavar="NAME", help="Learning rate after the warm-up: cosine or constant.")
     ] = None,
     warmup: Annotated[
-        float | None, typer.Option(metavar="P", min=0, max=0.9, help="Share of the run with a rising rate.")
+        float | None, typer.Option(metavar="P", min=0, max=0.9, help="Share of the run in which the rate rises.")
     ] = None,
     average: Annotated[
-        float | None, typer.Option(metavar="D", min=0, max=0.9999, help="Averaging of weights; 0: none.")
+        float | None,
+        typer.Option(metavar="D", min=0, max=0.9999, help="Decay of the averaged weights; 0: no averaging."),
     ] = None,
-    steps: Annotated[int | None, typer.Option(metavar="N", min=1, help="End after so many steps.")] = None,
+    steps: Annotated[int | None, typer.Option(metavar="N", min=1, help="End after N steps.")] = None,
     max_time: Annotated[
-        str | None, typer.Option(metavar="TIME", help="End after this time of training, as in 30m or 2h.")
+        str | None, typer.Option(metavar="TIME", help="End after this training time, such as 30m or 2h.")
     ] = None,
     patience: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="End after N validations without progress.")
+        int | None, typer.Option(metavar="N", min=1, help="End after N validations without improvement.")
     ] = None,
     validate_every: Annotated[
         str | None,
@@ -229,11 +233,11 @@ def meta_train(
         str | None,
         typer.Option(
             metavar="PATH|REPO",
-            help="Start from the weights of this checkpoint, of either kind of tasks, not random ones.",
+            help="Start from the weights of this checkpoint, of either kind of task, instead of random ones.",
         ),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the run in --output, where it was saved.")
+        bool, typer.Option("--resume", help="Resume the run in --output from its last saved state.")
     ] = False,
     device: Device = DeviceChoice.auto,
     workers: Annotated[
@@ -241,24 +245,24 @@ def meta_train(
     ] = None,
     precision: Annotated[
         PrecisionChoice | None,
-        typer.Option(
-            metavar="NAME", help="float32, tf32 or bfloat16. Default: bfloat16 where it is fast, else float32."
-        ),
+        typer.Option(metavar="NAME", help="float32, tf32 or bfloat16. Default: bfloat16 if it is fast, else float32."),
     ] = None,
     compile: Annotated[
-        bool, typer.Option("--compile", help="Compile the network; worth it on CUDA in long runs.")
+        bool, typer.Option("--compile", help="Compile the network; worthwhile in long runs on CUDA.")
     ] = False,
-    seed: Annotated[int | None, typer.Option(metavar="N", min=0, help="Of weights and episodes. Default: 0.")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", min=0, help="Seed of weights and episodes. Default: 0.")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")] = False,
 ) -> None:
     """Learn from many tables how to fill in the labels of any table.
 
-    The network is written to --output as it gets better; `vsa label` takes that folder as its --checkpoint.
-    Ctrl-C saves and stops, and the same command with nothing but --resume and --output goes on.
+    The best network so far is kept in --output; `vsa label` takes that folder as its --checkpoint. Ctrl-C saves
+    and stops; `vsa meta-train --resume --output DIR` resumes the run.
 
     Example: vsa meta-train --data tables/ --max-time 30m -o runs/mine
 
-    How much the number of tables matters: vsa meta-train --data tables/ --tables 8 --max-time 30m -o runs/few
+    To see how much the number of tables matters: vsa meta-train --data tables/ --tables 8 --max-time 30m -o runs/few
     """
     if batch is not None and cells is not None:
         raise UsageError("--batch and --cells both set the number of tasks in a batch; give one")

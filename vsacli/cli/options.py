@@ -53,12 +53,14 @@ Task = Annotated[TaskChoice, typer.Option("--task", metavar="KIND", help="auto, 
 NaTokens = Annotated[
     list[str] | None,
     typer.Option(
-        "--na", metavar="TOKEN", help="A target cell with this content has no label. Repeatable.", callback=restored
+        "--na", metavar="TOKEN", help="Treat target cells with this content as missing. Repeatable.", callback=restored
     ),
 ]
 NoDefaultNa = Annotated[
     bool,
-    typer.Option("--no-default-na", help="Only empty cells and --na tokens have no label; NA, null, ... are labels."),
+    typer.Option(
+        "--no-default-na", help="Treat only empty cells and --na tokens as missing; NA, null, ... are labels."
+    ),
 ]
 Exclude = Annotated[
     list[str] | None,
@@ -83,12 +85,12 @@ Include = Annotated[
 Delimiter = Annotated[
     str | None,
     typer.Option(
-        "--delimiter", metavar="CHAR", help="Of text: a character, or comma, semicolon, tab, bar. Default: detected."
+        "--delimiter", metavar="CHAR", help="Text files: a character, or comma, semicolon, tab, bar. Default: detected."
     ),
 ]
 Encoding = Annotated[
     str | None,
-    typer.Option("--encoding", metavar="NAME", help="Of text: utf-8, utf-16, latin-1, cp1252, ... Default: UTF-8."),
+    typer.Option("--encoding", metavar="NAME", help="Text files: utf-8, utf-16, latin-1, cp1252, ... Default: UTF-8."),
 ]
 HeaderLine = Annotated[
     int | None,
@@ -96,7 +98,7 @@ HeaderLine = Annotated[
         "--header-line",
         metavar="N",
         min=1,
-        help="Of text: the header is in line N; those above are kept. Default: the first that is no # comment.",
+        help="Text files: the header is in line N; lines above are kept. Default: the first that is not a # comment.",
     ),
 ]
 
@@ -131,5 +133,5 @@ Device = Annotated[
     DeviceChoice,
     typer.Option("--device", metavar="NAME", help="auto, cpu, cuda or mps.", envvar="VSA_DEVICE"),
 ]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Same input and same seed: same result.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="The same input and seed give the same result.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")]

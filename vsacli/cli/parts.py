@@ -24,13 +24,12 @@ Workers = Annotated[
         "--workers",
         metavar="N",
         min=1,
-        help="Of a folder: parts labeled at a time, one process each. Example: vsa label parts/ -t y -o done/ "
-        "--workers 4",
+        help="Folders: parts labeled at a time, one process each. Example: vsa label parts/ -t y -o done/ --workers 4",
     ),
 ]
 EngineOption = Annotated[
     EngineChoice,
-    typer.Option("--engine", metavar="NAME", help="Of a folder: local, or ray (pip install 'vsacli[ray]')."),
+    typer.Option("--engine", metavar="NAME", help="Folders: local, or ray (pip install 'vsacli[ray]')."),
 ]
 RayAddress = Annotated[
     str | None,
@@ -38,7 +37,7 @@ RayAddress = Annotated[
         "--ray-address",
         metavar="ADDRESS",
         help="The cluster of --engine ray: HOST:PORT, ray://HOST:PORT or auto. Example: --engine ray "
-        "--ray-address head:6379. Default: RAY_ADDRESS, else a Ray started here.",
+        "--ray-address head:6379. Default: RAY_ADDRESS, else Ray is started here.",
     ),
 ]
 

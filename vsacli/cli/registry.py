@@ -13,7 +13,7 @@ from vsacli.errors import UsageError
 
 
 class OnceCommand(TyperCommand):
-    """A command that refuses a single-valued option given twice, where the default is that the last one wins."""
+    """A command that refuses a single-valued option given twice; by default the last one would win."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         _, _, order = self.make_parser(ctx).parse_args(args=list(args))

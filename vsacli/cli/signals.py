@@ -1,4 +1,4 @@
-"""How a run of `vsa` treats signals and the warnings of the libraries it calls."""
+"""How `vsa` treats signals and the warnings of the libraries it calls."""
 
 from __future__ import annotations
 

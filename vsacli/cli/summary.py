@@ -1,4 +1,4 @@
-"""A labeling run told in a few lines."""
+"""The summary of a labeling run."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ SHOWN_COLUMNS = 6
 
 RECORD = {
     "vsa": "version of the command",
-    "table": "the input, as messages call it",
-    "rows": "data rows of it",
-    "columns": "columns of it",
+    "table": "the input, as messages name it",
+    "rows": "number of data rows",
+    "columns": "number of columns",
     "target": "name of the target column",
     "task": '"classification" or "regression"',
-    "reason": "why it is that kind",
-    "given": "labels that were there, those of --labeled included",
+    "reason": "why that task was chosen",
+    "given": "number of given labels, including those of --labeled",
     "given_by_class": "the same for each class; null for a regression",
-    "missing": "cells without a label",
-    "missing_by_token": "the same by how they are written; an empty name is an empty cell",
+    "missing": "number of cells without a label",
+    "missing_by_token": "the same by content of the cell; an empty name stands for empty cells",
     "used": "each column that was learned from, with the number of attributes made of it",
     "left_out": "list of {column, reason}",
-    "checkpoint": "the network; null where none was needed",
-    "device": "where it ran; null where none was needed",
-    "graph_rows": "rows, labeled or not, of the graph that the network read; 0 where it read none",
+    "checkpoint": "the network; null if none was needed",
+    "device": "where it ran; null if none was needed",
+    "graph_rows": "rows, labeled or not, of the graph that the network read; 0 if it read none",
     "seed": "--seed",
-    "filled": "cells that were filled",
+    "filled": "number of filled cells",
     "filled_by_class": "the same for each class; null for a regression",
-    "not_filled": "cells below --min-confidence",
+    "not_filled": "number of cells left empty by --min-confidence",
     "mean_confidence": "mean probability of the best class over the missing cells; null for a regression",
     "mean_std": "mean standard deviation of a filled number; null for a classification",
-    "notes": "what was decided or is worth knowing, a sentence each",
+    "notes": "decisions and hints, one sentence each",
     "output": "--output; null for standard output",
 }
-"""The fields of the summary that --json writes; more may come, none goes."""
+"""The fields of the summary that --json writes; later versions may add some, and remove none."""
 
 
 def facts_of(report: LabelReport) -> list[Fact]:
@@ -55,7 +55,7 @@ def facts_of(report: LabelReport) -> list[Fact]:
     if report.left_out:
         shown = some([f"{name} ({reason})" for name, reason in report.left_out], SHOWN_COLUMNS)
         ids = any(reason.startswith("an id") for _, reason in report.left_out)
-        facts.append(("left out", f"{shown}; --include COL uses an id all the same" if ids else shown))
+        facts.append(("left out", f"{shown}; --include COL uses an id anyway" if ids else shown))
     if report.checkpoint is not None:
         facts.append(("network", f"{report.checkpoint} on {report.device}"))
     if report.graph_rows:

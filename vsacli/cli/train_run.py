@@ -70,14 +70,14 @@ def _tell_end(trainer: Trainer, outcome: Outcome, output: Path, quiet: bool) -> 
     curves = write_curves(output)
     if outcome == "stopped":
         say(
-            f"vsa: stopped at step {trainer.step:,}, which is saved; go on with: "
+            f"vsa: stopped at step {trainer.step:,}, which is saved; resume with: "
             f"{shlex.join(['vsa', 'meta-train', '--resume', '--output', os.fspath(output)])}"
         )
     if quiet:
         return
     best = "not validated" if trainer.best is None else f"validation loss {trainer.best:.4f}"
     facts = [
-        ("end", "validation has not got better" if outcome == "no better" else outcome),
+        ("end", "validation has not improved" if outcome == "no better" else outcome),
         ("trained", f"{trainer.step:,} steps, {trainer.tasks_seen:,} tasks, {trainer.clock.elapsed:,.0f} s"),
         ("checkpoint", f"{output} ({best})"),
         ("use it", shlex.join(["vsa", "label", "FILE", "--target", "COL", "--checkpoint", os.fspath(output)])),

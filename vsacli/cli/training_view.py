@@ -11,14 +11,14 @@ from vsacli.cli.console import on_terminal, say
 
 
 class TrainingView:
-    """Shows the records of a run while the context is open.
+    """Show the records of a run while the context is open.
 
     Parameters
     ----------
     steps, max_time : int, float or None
         The run's end.
     metric : str
-        "accuracy" or "mse": what validations are told by.
+        "accuracy" or "mse": the figure shown for validations.
     patience : int or None
     quiet : bool
     """
@@ -131,7 +131,7 @@ class TrainingView:
 
 
 def clock(seconds: float) -> str:
-    """``h:mm:ss``, or ``?`` where unknown."""
+    """``h:mm:ss``, or ``?`` if unknown."""
     if seconds == float("inf"):
         return "?"
     s = max(0, round(seconds))

@@ -31,14 +31,19 @@ def upload(
         ),
     ],
     repo: Annotated[
-        str, typer.Argument(metavar="REPO", show_default=False, help="The repository, ORG/NAME; made if there is none.")
+        str,
+        typer.Argument(
+            metavar="REPO", show_default=False, help="The repository, ORG/NAME; created if it does not exist."
+        ),
     ],
-    private: Annotated[bool, typer.Option("--private", help="Make a private repository, if it is a new one.")] = False,
+    private: Annotated[bool, typer.Option("--private", help="Make the repository private, if it is new.")] = False,
     license_: Annotated[
         str | None,
-        typer.Option("--license", metavar="ID", help="Licence of the weights, as in apache-2.0. Default: the card's."),
+        typer.Option(
+            "--license", metavar="ID", help="Licence of the weights, such as apache-2.0. Default: the card's."
+        ),
     ] = None,
-    message: Annotated[str | None, typer.Option(metavar="TEXT", help="Message of the commit.")] = None,
+    message: Annotated[str | None, typer.Option(metavar="TEXT", help="Commit message.")] = None,
     token: Annotated[
         str | None,
         typer.Option(metavar="TOKEN", show_default=False, help="Default: HF_TOKEN, or that of `hf auth login`."),
@@ -50,14 +55,14 @@ def upload(
         ),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Check everything and tell what would be published.")
+        bool, typer.Option("--dry-run", help="Check everything and show what would be published.")
     ] = False,
     quiet: Quiet = False,
 ) -> None:
     """Publish a trained network on the Hugging Face Hub.
 
-    It is read strictly first. Three files are published: the weights, their configuration without the paths of this
-    machine, and the card with the metadata by which the Hub finds it. The page of the commit is printed.
+    The checkpoint is checked first. Three files are published: the weights, their configuration without the paths
+    of this machine, and the card with the metadata by which the Hub finds it. The address of the commit is printed.
     """
     from vsacli.checkpoints.hub.cache import parse_ref
     from vsacli.checkpoints.hub.card import hub_folder
@@ -74,7 +79,9 @@ def upload(
     facts: list[Fact] = [("checkpoint", f"{loaded.name}, {folder.kind}")]
     facts += [("file", f"{name}, {len(data):,} bytes") for name, data in folder.files.items()]
     if b"\nlicense:" not in folder.files["README.md"]:
-        facts.append(("note", "the card names no licence; --license ID does, so that others know what they may do"))
+        facts.append(
+            ("note", "the card names no licence; give one with --license ID, so that others know what they may do")
+        )
     if to is not None:
         folder.write(to)
         facts.append(("written to", str(to)))

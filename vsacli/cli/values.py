@@ -14,7 +14,7 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 def restored(value: Texts) -> Texts:
-    """Text from the command line that is to match text in a file, where the locale could not read its UTF-8."""
+    """Text from the command line that is to match text in a file, also if the locale could not read its UTF-8."""
     if isinstance(value, list):
         return [restored(text) for text in value]
     if isinstance(value, str) and any("\udc80" <= c <= "\udcff" for c in value):

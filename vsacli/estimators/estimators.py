@@ -108,7 +108,7 @@ class _VSAEstimator(BaseEstimator):
     def embed(self, X: Any) -> np.ndarray:
         """Where the network places rows before its head compares them with the labeled ones.
 
-        The rows are read as `predict` reads them: as unlabeled rows (labeled ones of `fit`, too), beside the
+        The rows are read as `predict` reads them: as unlabeled rows (including labeled ones of `fit`), beside the
         labeled rows of `fit` and, up to a chunk of 256 rows in all, its unlabeled ones. Rows of one call can be
         compared, as told in :mod:`vsacli.inference.embed`.
 
@@ -125,7 +125,7 @@ class _VSAEstimator(BaseEstimator):
         Raises
         ------
         DataError
-            X has no column to learn from. A ValueError, too.
+            X has no column to learn from. Also a ValueError.
         """
         from vsacli.inference.embed import embed
 
@@ -257,7 +257,7 @@ class VSAClassifier(ClassifierMixin, _VSAEstimator):
         ----------
         X : DataFrame, array-like or Arrow table, shape (n, columns)
         y : array-like, shape (n,)
-            Labels; missing where the row is unlabeled.
+            Labels; missing if the row is unlabeled.
 
         Returns
         -------
@@ -266,7 +266,7 @@ class VSAClassifier(ClassifierMixin, _VSAEstimator):
         Raises
         ------
         DataError
-            No label, labels that are no classes, or no column to learn from. A ValueError, too.
+            No label, labels that are not classes, or no column to learn from. Also a ValueError.
         CheckpointError
             No usable checkpoint.
         """
@@ -324,7 +324,7 @@ class VSARegressor(RegressorMixin, _VSAEstimator):
         ----------
         X : DataFrame, array-like or Arrow table, shape (n, columns)
         y : array-like, shape (n,)
-            Finite numbers; missing where the row is unlabeled.
+            Finite numbers; missing if the row is unlabeled.
 
         Returns
         -------
@@ -333,7 +333,7 @@ class VSARegressor(RegressorMixin, _VSAEstimator):
         Raises
         ------
         DataError
-            No number in y, something else in it, or no column to learn from. A ValueError, too.
+            No number in y, something else in it, or no column to learn from. Also a ValueError.
         CheckpointError
             No usable checkpoint.
         """
@@ -347,7 +347,7 @@ class VSARegressor(RegressorMixin, _VSAEstimator):
         return self
 
     def predict(self, X: Any, return_std: bool = False) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
-        """Predicted numbers, float64 (n,); with `return_std`, their standard deviations (n,), too."""
+        """Predicted numbers, float64 (n,); with `return_std`, also their standard deviations (n,)."""
         answer = self._predict(X)
         assert answer.mean is not None
         assert answer.std is not None

@@ -27,7 +27,7 @@ def split_classes(y: Any) -> tuple[np.ndarray, np.ndarray]:
     Raises
     ------
     DataError
-        If `y` is no column of labels, or mixes text and numbers.
+        If `y` is not a column of labels, or mixes text and numbers.
     """
     values, missing = _split(y)
     given = values[~missing]
@@ -49,7 +49,7 @@ def _narrowed(given: np.ndarray) -> np.ndarray:
             except OverflowError:
                 break
     kinds = " and ".join(sorted({type(v).__name__ for v in given}))
-    raise DataError(f"Unknown label type: y holds {kinds} labels that are of no one type; try y.astype(str)")
+    raise DataError(f"Unknown label type: y holds {kinds} labels of mixed types; try y.astype(str)")
 
 
 def split_numbers(y: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -58,19 +58,19 @@ def split_numbers(y: Any) -> tuple[np.ndarray, np.ndarray]:
     Raises
     ------
     DataError
-        If `y` is no column of numbers.
+        If `y` is not a column of numbers.
     """
     values, missing = _split(y)
     given = values[~missing]
     words = [v for v in given if isinstance(v, (str, bytes))] if given.dtype == object else []
     if given.dtype.kind in "mMcSU" or words:
         kind = type(words[0]).__name__ if words else str(given.dtype)
-        raise DataError(f"y holds {kind} labels, which are no numbers; use VSAClassifier for classes")
+        raise DataError(f"y holds {kind} labels, which are not numbers; use VSAClassifier for classes")
     try:
         numbers = given.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as e:
         kinds = ", ".join(sorted({type(v).__name__ for v in given}))
-        raise DataError(f"y holds something that is no number ({kinds})") from e
+        raise DataError(f"y holds something that is not a number ({kinds})") from e
     if not np.isfinite(numbers).all():
         raise DataError("Input y contains infinity; make such targets finite, or NaN to have them predicted")
     return numbers, missing

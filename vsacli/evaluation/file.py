@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class EncodedFile:
-    """A table of a user, encoded as `vsa label` encodes it."""
+    """A user's table, encoded as `vsa label` encodes it."""
 
     table: EncodedTable
     classes: list[str]

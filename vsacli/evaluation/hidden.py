@@ -78,7 +78,7 @@ def make_folds(
     ----------
     table : EncodedTable
     folds, repeats : int
-        Fewer folds where there are fewer labels.
+        Fewer folds if there are fewer labels.
     seed : int
     max_labels : int
         Of more known labels, so many are drawn (stratified) and the others left out.
@@ -112,7 +112,7 @@ def _places(table: EncodedTable, rows: np.ndarray, folds: int, rng: np.random.Ge
     classes = table.y[rows] if table.kind == "classification" else np.zeros(len(rows), np.int64)
     found, counts = np.unique(classes, return_counts=True)
     folds = min(folds, int(counts.max()))
-    # Classes go on where the last one ended, which keeps folds of equal size.
+    # Each class continues where the last one ended, which keeps folds of equal size.
     start = 0
     for c in rng.permutation(found):
         members = rng.permutation(np.flatnonzero(classes == c))

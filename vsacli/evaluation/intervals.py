@@ -1,4 +1,4 @@
-"""How far a figure from few rows can be trusted, and how a learning curve may go on."""
+"""How far a figure from few rows can be trusted, and how a learning curve may continue."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def bootstrap(
 def extrapolate(sizes: Sequence[float], errors: Sequence[float], at: float) -> float | None:
     """Error at more labels, by a power law through the curve: log error is a line in log size.
 
-    None where nothing can be said: fewer than three points, or errors that do not fall along such a line.
+    None if nothing can be said: fewer than three points, or errors that do not fall along such a line.
     """
     x, y = np.log(np.asarray(sizes, float)), np.log(np.maximum(np.asarray(errors, float), 1e-3))
     if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:

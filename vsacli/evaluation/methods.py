@@ -13,7 +13,7 @@ from vsacli.kinds import TaskKind
 from vsacli.methods.registry import NETWORKS
 from vsacli.tasks.episode import Episode
 
-# What an analyst would compare with on one table: the network, and the strongest methods that need no tuning.
+# What an analyst would compare on one table: the network, and the strongest methods that need no tuning.
 TABLE_METHODS = {
     "classification": ("vsa", "forest", "logistic", "label-spreading", "prior"),
     "regression": ("vsa", "forest", "ridge", "gp", "prior"),
@@ -26,7 +26,7 @@ def choose_methods(
     """The methods of a comparison: as asked, else `default`, else all; and the network of each checkpoint.
 
     A checkpoint takes part as the method that trained it, whether that was asked for or not. The method `vsa` has a
-    bundled one where none is given. Optional methods that are absent are left out (:func:`absent_methods`).
+    bundled one if none is given. Optional methods that are absent are left out (:func:`absent_methods`).
 
     Raises
     ------
@@ -40,7 +40,7 @@ def choose_methods(
     if asked is not None and asked.strip() != "all":
         names = asked_methods(asked)
         if not names:
-            raise UsageError(f"--methods names none; known: {', '.join(METHODS)}")
+            raise UsageError(f"--methods is empty; known: {', '.join(METHODS)}")
     elif asked is not None:
         names = method_names(kind)
     missing = dict(absent_methods(names, kind))

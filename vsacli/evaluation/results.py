@@ -87,7 +87,7 @@ class ResultsFile:
 
 
 def sole_user(path: Path | None) -> AbstractContextManager[None]:
-    """The lock of a file of records that a run resumes and adds to; of none, where there is no such file.
+    """The lock of a file of records that a run resumes and adds to; locks nothing if `path` is None.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def read_records(path: Path) -> list[Record]:
     Raises
     ------
     InputError, DataError
-        The file cannot be read, or a line is no record.
+        The file cannot be read, or a line is not a record.
     """
     try:
         text = path.read_text(encoding="utf-8")

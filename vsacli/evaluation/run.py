@@ -24,7 +24,7 @@ Prediction = ClassPrediction | RegressionPrediction
 
 @dataclass(frozen=True)
 class MethodSpec:
-    """A method in a comparison: how it is called there, which it is, and its settings.
+    """A method in a comparison: its name there, the method, and its settings.
 
     Picklable and hashable, so that each worker process makes a method (and loads a checkpoint) once.
     """
@@ -56,7 +56,7 @@ def _make(spec: MethodSpec) -> Method:
 @lru_cache(maxsize=32)
 def _fingerprint(spec: MethodSpec, weights: tuple[tuple[Path, int, int], ...]) -> str:
     digest = hashlib.sha256(repr((spec.method, spec.settings)).encode())
-    for path, _, _ in weights:  # time and size are there so that a file written anew is read anew
+    for path, _, _ in weights:  # time and size are there so that a rewritten file is read again
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
@@ -103,7 +103,7 @@ class Record:
 
     @property
     def key(self) -> tuple[str, str, int, int]:
-        """Which cell of the comparison it is: table, method, shot, episode."""
+        """Its place in the comparison: table, method, shot, episode."""
         return self.table, self.method, self.shot, self.episode
 
     def to_dict(self) -> dict[str, Any]:
@@ -122,7 +122,7 @@ class Record:
 
 
 def attempt(method: Callable[[], Method], episode: Episode, rng: np.random.Generator) -> tuple[Prediction | str, float]:
-    """Run a method on an episode; returns its prediction, or why there is none, and the seconds it took."""
+    """Run a method on an episode; returns its prediction or the reason why there is none, and the seconds it took."""
     start = time.perf_counter()
     try:
         prediction: Prediction | str = method().fit_predict(episode, rng)
@@ -140,7 +140,7 @@ def _check_shape(prediction: Prediction, episode: Episode) -> None:
         shape = prediction.mean.shape if isinstance(prediction, RegressionPrediction) else None
         wanted = (episode.n_unlabeled,)
     if shape != wanted:
-        raise ValueError(f"the method answered with shape {shape} where {wanted} was asked for")
+        raise ValueError(f"the method answered with shape {shape} instead of {wanted}")
 
 
 def score(prediction: Prediction, episode: Episode, scale: float = 1.0) -> dict[str, float]:

@@ -212,7 +212,7 @@ def mean_ranks(values: np.ndarray, metric: str) -> np.ndarray:
 
 
 def lead(records: Iterable[Record], metric: str, shot: int, method: str) -> Lead | None:
-    """`method` against the best other one, paired over families; None where there is nothing to compare."""
+    """`method` against the best other one, paired over families; None if there is nothing to compare."""
     names, families, values = family_values(records, metric, shot)
     if method not in names or len(names) < 2 or not families:
         return None

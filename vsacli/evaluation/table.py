@@ -1,4 +1,4 @@
-"""Can the labels of this table be trusted? Known labels are hidden, given again by each method, and compared."""
+"""Can the labels of this table be trusted? Known labels are hidden, predicted by each method, and compared."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class CurvePoint:
 
 @dataclass
 class MethodAnswers:
-    """What one method said of the hidden labels.
+    """The answers of one method for the hidden labels.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class MethodAnswers:
     seconds : float
         A round, on average.
     error : str, optional
-        Why there is nothing: a round failed.
+        Why there are no answers: a round failed.
     """
 
     label: str

@@ -62,7 +62,7 @@ def _classes(answer: TableAnswer, method: MethodAnswers, n: int) -> str:
     if accuracy.low <= floor:
         return (
             f"No: {right}, which is not clearly better than always answering '{common}' ({_percent(floor)}); "
-            "label more rows, or columns that tell the classes apart are missing."
+            "label more rows, or add columns that tell the classes apart."
         )
     if accuracy.low >= GOOD:
         return f"Yes: {right}."
@@ -70,8 +70,8 @@ def _classes(answer: TableAnswer, method: MethodAnswers, n: int) -> str:
     sure = threshold(answer, method)
     if sure is not None:
         return (
-            f"{start}; keep to the sure ones with --min-confidence {sure.confidence:g}: {_percent(sure.share)} of the "
-            f"rows, {_percent(sure.accuracy)} of the hidden labels there came out right."
+            f"{start}; keep only the certain ones with --min-confidence {sure.confidence:g}: {_percent(sure.share)} of "
+            f"the rows, {_percent(sure.accuracy)} of the hidden labels there came out right."
         )
     return f"{start}; its confidence does not single out labels that are right {_percent(WANTED)} of the time."
 
@@ -130,7 +130,7 @@ def suspicious_rows(answer: TableAnswer, method: MethodAnswers, most: int = 10, 
 
 
 def growth(method: MethodAnswers, classification: bool) -> list[tuple[float, float]]:
-    """Estimated accuracy (or squared error) with twice and five times the labels; empty where nothing can be said."""
+    """Estimated accuracy (or squared error) with twice and five times the labels; empty if nothing can be said."""
     sizes = [p.n_labels for p in method.curve]
     values = [p.result.value for p in method.curve]
     errors = [1 - v for v in values] if classification else values

@@ -21,8 +21,8 @@ class InferenceConfig:
 
     chunk_rows: int = 256  # unlabeled rows read together
     context_rows: int = 384  # labeled rows read together
-    contexts_per_chunk: int = 2  # contexts averaged where labeled rows need several
-    attributes_together: tuple[int, int] | None = None  # at most, and of a group where there are more; None: a choice
+    contexts_per_chunk: int = 2  # contexts averaged if labeled rows need several
+    attributes_together: tuple[int, int] | None = None  # at most, and of a group if there are more; None: a choice
     memory: int = 400 << 20  # bytes that a pass may take, about
     least_chunk: int = 16  # unlabeled rows below which a pass is not cut further
     views: int = 1  # passes averaged: the table as it is, then with the signs of random attributes turned
@@ -30,7 +30,7 @@ class InferenceConfig:
 
 
 def attributes_together(config: InferenceConfig, kind: str, n_labeled: int) -> tuple[int, int]:
-    """Attributes read together at most, and of a group where there are more."""
+    """Attributes read together at most, and of a group if there are more."""
     if config.attributes_together is not None:
         return config.attributes_together
     size = GROUP if kind == "classification" else int(np.clip(10 * n_labeled, GROUP, LARGEST_GROUP))
@@ -50,7 +50,7 @@ def check_classes(n_classes: int, config: InferenceConfig | None = None) -> None
     most = (config or InferenceConfig()).context_rows
     if n_classes > most:
         raise DataError(
-            f"{n_classes:,} classes are more than the network reads together ({most}): unite rare classes, or fill in "
-            f"a coarser column first and then label the rows of each of its values by themselves; "
-            f"if the labels are numbers, --task regression"
+            f"{n_classes:,} classes are more than the network reads at once ({most}): merge rare classes, or fill in "
+            f"a coarser column first and then label the rows of each of its values separately; "
+            f"if the labels are numbers, use --task regression"
         )

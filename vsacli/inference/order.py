@@ -55,7 +55,7 @@ def row_hashes(x: Attributes, signatures: np.ndarray, seed: int, rows: np.ndarra
     ----------
     x : ndarray of float32, or CompactAttributes, shape (n, M)
     signatures : ndarray of uint64, shape (M,)
-        As :func:`attribute_signatures` gives them; of a larger table that ``x`` is part of, too.
+        From :func:`attribute_signatures`, of ``x`` or of a larger table that it is part of.
     seed : int
     rows : ndarray of int, shape (k,), optional
         Only these rows; ``x[rows]`` is never formed as a whole.
@@ -193,7 +193,7 @@ def _taken(x: Attributes, rows: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def exact_hashes(x: Attributes, rows: np.ndarray | None = None) -> np.ndarray:
-    """A number for each row that tells all different rows apart, uint64."""
+    """A number for each row, different for different rows, uint64."""
     with np.errstate(over="ignore"):
         return _combined(x, _mix(_STEP * (np.arange(x.shape[1], dtype=np.uint64) + np.uint64(1))), rows)
 

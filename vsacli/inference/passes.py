@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PassRows:
-    """Rows of a pass: their attributes (k, M), and what the whole table says of them."""
+    """Rows of a pass: their attributes (k, M), and their place in the structure of the whole table."""
 
     x: np.ndarray
     structure: RowStructure | None = None
@@ -72,7 +72,7 @@ class Runner:
         return bool(getattr(self.config, "structure", False))
 
     def run(self, context: PassRows, y: np.ndarray, chunk: PassRows, least: int) -> np.ndarray:
-        """Answers (rows of ``chunk``, width), in one pass where that fits in memory."""
+        """Answers (rows of ``chunk``, width), in one pass if that fits in memory."""
         return np.concatenate(self._parts(self._pass, context, y, chunk, least))
 
     def embed(self, context: PassRows, y: np.ndarray, chunk: PassRows, least: int) -> list[np.ndarray]:
@@ -87,7 +87,7 @@ class Runner:
         chunk: PassRows,
         least: int,
     ) -> list[np.ndarray]:
-        """What ``one_pass`` gives for each part of ``chunk``: for all of it, where that fits in memory."""
+        """What ``one_pass`` gives for each part of ``chunk``: for all of it, if that fits in memory."""
         rows = len(context) + len(chunk)
         if self.too_many is None or rows < self.too_many or len(chunk) <= least:
             try:
@@ -182,7 +182,7 @@ class TargetScale:
 
 
 def rows_that_fit(config: InferenceConfig, runner: Runner, n_context: int, n_attributes: int) -> int:
-    """Unlabeled rows of a chunk: ``chunk_rows``, or fewer where the table is wide."""
+    """Unlabeled rows of a chunk: ``chunk_rows``, or fewer if the table is wide."""
     slots = n_attributes + runner.n_classes
     per_row = slots * 4 * runner.config.pass_floats
     return int(np.clip(config.memory // per_row - n_context, config.least_chunk, config.chunk_rows))

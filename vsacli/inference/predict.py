@@ -7,7 +7,7 @@ larger one is split, so that time grows linearly with its rows and memory not at
 holds the labeled rows and ``chunk_rows`` unlabeled ones, drawn at random from the whole table.
 More labeled rows than ``context_rows`` are dealt into several contexts (every class in each), whose
 answers are averaged. So are the answers from groups of attributes where there are more than
-``attributes_together``: time grows linearly with the columns, too, and with few labels the answers are
+``attributes_together``: time grows linearly with the columns as well, and with few labels the answers are
 better than those from all attributes at once, of which the network never saw so many (docs/results.md).
 
 A network that reads the structure of the whole table is given it for the rows of each chunk
@@ -59,7 +59,7 @@ class Prediction:
     mean, std : ndarray of float64, shape (U,), or None
         Predicted target and its standard deviation.
     best : (ndarray of int32, ndarray of float32), shape (U,) each, or None
-        The most probable class and its probability, where `proba` was not to be kept.
+        The most probable class and its probability, if `proba` was not to be kept.
     graph_rows : int
         Rows of the graph that the network read beside the attributes; 0 if it read none.
     """
@@ -141,7 +141,7 @@ def predict(
         return out
     scale = None if classes else TargetScale.of(y)
     if scale is not None and (scale.spread == 0 or not len(rows)):
-        # All given targets are equal, and nothing says how others differ.
+        # All given targets are equal, and nothing shows how others differ.
         out.mean, out.std = np.full(len(rows), scale.first), np.zeros(len(rows))
         return out
     target = np.asarray(y, np.int64) if scale is None else scale.apply(y)
@@ -189,7 +189,7 @@ def predict(
 
 @dataclass(frozen=True)
 class _Questions:
-    """What the network is asked: each group of attributes for each chunk of rows, with its contexts.
+    """The questions for the network: each group of attributes for each chunk of rows, with its contexts.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ class _Questions:
         Attributes.
     signs : ndarray of float32, shape (views, M)
     structure : KnownStructure, optional
-        What the whole table says of its rows.
+        The structure of the whole table.
     """
 
     x: np.ndarray | CompactAttributes

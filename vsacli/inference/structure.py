@@ -2,7 +2,7 @@
 
     labeled rows, unlabeled rows --at most LANDMARKS--> TableStructure --by contents--> rows of a pass
 
-A row that is a landmark has what the graph says of it; any other one the average of its nearest landmarks. Landmarks,
+A landmark has its own values; any other row the average of its nearest landmarks. Landmarks,
 and the order in which the graph reads them, depend on contents and the seed alone.
 """
 
@@ -27,7 +27,7 @@ LABELED_LANDMARKS = 1024
 
 @dataclass(frozen=True)
 class KnownStructure:
-    """What a table's rows say of any row with the same attributes.
+    """The structure of a table, for any row with the same attributes.
 
     Attributes
     ----------

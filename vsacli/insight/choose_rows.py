@@ -19,7 +19,7 @@ from vsacli.support.distances import squared_distances
 
 
 def choose_rows(unlabeled: np.ndarray, labeled: np.ndarray, uncertainty: np.ndarray, n: int) -> np.ndarray:
-    """Choose the rows whose labels would tell most about all rows.
+    """Choose the rows whose labels would help most with all rows.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def choose_rows(unlabeled: np.ndarray, labeled: np.ndarray, uncertainty: np.ndar
     uncertainty : ndarray, shape (U,)
         Weight of each row, at least 0: one minus its confidence, or its standard deviation.
     n : int
-        How many; all are chosen where there are no more.
+        How many; all rows if there are fewer.
 
     Returns
     -------

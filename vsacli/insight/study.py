@@ -41,7 +41,7 @@ class Study:
     n_labeled : int
         Labeled rows of it.
     embeddings : float32 (s, E), or None
-        None where no network was needed.
+        None if no network was needed.
     place : int64 (s - n_labeled,)
         Of each unlabeled row of the sample, the place of its answer in `run.answers`.
     suggested : int64
@@ -109,7 +109,7 @@ def _n_classes(run: LabelingRun) -> int:
 
 
 def _labeled_sample(run: LabelingRun, most: int, rng: np.random.Generator) -> np.ndarray:
-    """At most `most` labeled rows, sorted, a row of every class among them where there is room."""
+    """At most `most` labeled rows, sorted, with a row of every class among them if there is room."""
     rows = np.flatnonzero(run.target.given)
     if len(rows) <= most:
         return rows

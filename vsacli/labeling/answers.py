@@ -26,7 +26,7 @@ class Answers:
     proba: np.ndarray | None = None
     mean: np.ndarray | None = None
     std: np.ndarray | None = None
-    best: tuple[np.ndarray, np.ndarray] | None = None  # class and its probability, each (U,), where `proba` is not kept
+    best: tuple[np.ndarray, np.ndarray] | None = None  # class and its probability, each (U,), if `proba` is not kept
 
     @classmethod
     def of(cls, prediction: Prediction, rows: int | None = None) -> Answers:
@@ -48,7 +48,7 @@ class Answers:
 
 
 def with_given(job: Job, target: Target, answers: Answers) -> Answers:
-    """The answers, where rows that stand unchanged in the other table have the label that they have there, for certain.
+    """The answers, in which rows that are unchanged in the other table get the label that they have there, for certain.
 
     Copies of one row that disagree leave it to the network.
     """
@@ -74,9 +74,9 @@ def with_given(job: Job, target: Target, answers: Answers) -> Answers:
     if len(at) and job.context is not None:
         source_name = job.context.source.name
         job.report.notes.append(
-            f"1 row has the label given in {source_name}, where it stands unchanged"
+            f"1 row has the label given in {source_name}, where it is unchanged"
             if len(at) == 1
-            else f"{len(at):,} rows have the label given in {source_name}, where they stand unchanged"
+            else f"{len(at):,} rows have the label given in {source_name}, where they are unchanged"
         )
     return answers
 
@@ -148,7 +148,7 @@ def spell(job: Job, target: Target, answers: Answers) -> Labels:
 def _checked(answer: np.ndarray | None) -> np.ndarray:
     """The answers, never NaN or infinite: a cell must not be filled with nonsense in silence."""
     if answer is None or not np.isfinite(answer).all():
-        raise CheckpointError("the network gave answers that are no numbers; use another --checkpoint")
+        raise CheckpointError("the network gave answers that are not numbers; use another --checkpoint")
     return answer
 
 

@@ -1,8 +1,8 @@
 """Rows of another table that are copies of rows of the table to fill.
 
 That is the loop of `--suggest-to` and `--labeled`: some rows are written, a person labels them, and they come back
-beside themselves. They give labels, and say nothing about what a column holds: an id would look as if it came twice.
-A row that comes back as it was is not asked of the network: it has a label.
+beside themselves. They give labels, but have no say in column types: an id would seem to occur twice.
+The network is not asked about a row that comes back unchanged: it has a label.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Copies:
     Attributes
     ----------
     of : int64 (rows of the context,)
-        The row of the table to fill that each is a copy of; -1 where it is of none.
+        The row of the table to fill that each is a copy of; -1 if it is not a copy.
     unchanged : bool (rows of the context,)
         Whether it agrees with that row in every compared cell, of at least two.
     """
@@ -51,7 +51,7 @@ class Copies:
 
 
 def find_copies(context: LabeledContext, skip: Collection[int | None]) -> Copies:
-    """Find which labeled rows of the other table stand in the table to fill, too.
+    """Find which labeled rows of the other table are also in the table to fill.
 
     Parameters
     ----------

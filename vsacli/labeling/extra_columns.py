@@ -50,7 +50,7 @@ class AddedColumns:
 
 
 def free_name(name: str, taken: set[str]) -> str:
-    """`name`, or `name_2` and so on where it is in `taken`; joins them."""
+    """`name`, or `name_2` and so on if it is in `taken`, to which the result is added."""
     free, number = name, 2
     while free in taken:
         free, number = f"{name}_{number}", number + 1

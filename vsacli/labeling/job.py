@@ -93,7 +93,7 @@ class Job:
         return Columns(self.stacked, self.options, self.column, useless=useless, among=among, progress=self.progress)
 
     def note(self, attributes: Attributes[Any]) -> None:
-        """Tell in the report which columns are used and which are not."""
+        """Record in the report which columns are used and which are not."""
         self.report.used = attributes.used
         self.report.left_out += attributes.left_out
 
@@ -104,7 +104,7 @@ class Job:
 
     @cached_property
     def copies(self) -> Copies | None:
-        """Which labeled rows of the other table are rows of this one, too; None if there is no other."""
+        """Which labeled rows of the other table are also rows of this one; None if there is no other."""
         from vsacli.labeling.copies import find_copies
 
         if self.context is None:

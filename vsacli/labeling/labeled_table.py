@@ -50,7 +50,7 @@ class LabeledContext:
         return (_normal(name), 0) in _places(self.table.columns)
 
     def matched(self) -> list[int]:
-        """The columns of the table that the source has, too."""
+        """The columns of the table that the source also has."""
         return list(self._match)
 
     def stacked(self, column: int) -> pa.Array:
@@ -62,7 +62,7 @@ class LabeledContext:
         return StackedTable(self)
 
     def stacked_target(self, source_column: int, column: int | None) -> pa.Array:
-        """The target of both; where the table has none, its cells are all missing."""
+        """The target of both; if the table has none, all its cells are missing."""
         labels = self._labeled_cells(source_column)
         cells = pa.nulls(self.table.n_rows) if column is None else _plain(self.table.column(column))
         if pa.types.is_null(cells.type):  # takes the type of the labels
@@ -111,7 +111,7 @@ class StackedTable:
 
 
 def stack(above: pa.Array, below: pa.Array) -> pa.Array:
-    """`above` then `below`; where their types differ, as numbers if both are, else as text."""
+    """`above` then `below`; if their types differ, as numbers if both are, else as text."""
     if above.type != below.type:
         if pa.types.is_null(above.type):
             above = above.cast(below.type)

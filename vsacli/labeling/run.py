@@ -166,7 +166,7 @@ def label_table(
 
 
 def _for_a_look(job: Job) -> tuple[Checkpoint | None, Attributes[np.ndarray] | None]:
-    """The network and the attributes where no answer needs them; none where no column says anything."""
+    """The network and the attributes when no answer needs them; none if no column carries information."""
     from vsacli.checkpoints.resolve import load_checkpoint
 
     try:

@@ -38,12 +38,12 @@ class MethodConfig(NetworkConfig):
 
     @property
     def observed_indicator(self) -> bool:
-        """The input tensor, where a method reads it, says what is observed."""
+        """The input tensor, if a method reads it, says what is observed."""
         return True
 
     @property
     def kind_indicator(self) -> bool:
-        """The input tensor, where a method reads it, tells attributes from labels."""
+        """The input tensor, if a method reads it, distinguishes attributes from labels."""
         return True
 
     @property

@@ -43,7 +43,7 @@ class DeepSet(nn.Module):
         elements : Tensor, shape (..., K, width_in)
             Finite everywhere.
         there : Tensor of bool, shape (..., K)
-            False where there is no element; an empty set gives g(0).
+            False if there is no element; an empty set gives g(0).
 
         Returns
         -------

@@ -95,7 +95,7 @@ class HML(EmbeddingNetwork):
 
 
 def with_rows(values: Tensor, rows: Tensor | None) -> Tensor:
-    """Each cell of (B, N, S) with the vector of its row, (B, N, S, 1 + H); alone where there are no vectors."""
+    """Each cell of (B, N, S) with the vector of its row, (B, N, S, 1 + H); alone if there are no vectors."""
     cells = values.unsqueeze(-1)
     if rows is None:
         return cells

@@ -99,14 +99,14 @@ class MAML(Network[Any]):
             weights |= {f"head.{k}": v for k, v in self.head.named_parameters()}
         x, seen = attribute_values(batch, self.config.standardize)
         task = [t.clone() for t in (x, seen, batch.one_hot().to(x.dtype), batch.class_mask, batch.labeled_mask)]
-        # Such a call puts the weights into its module meanwhile: one of its own, as other threads may answer, too.
+        # Such a call puts the weights into its module meanwhile: a copy, because other threads may answer as well.
         rows = copy.deepcopy(self.rows)
         return vmap(partial(self._task, rows), in_dims=(None, 0, 0, 0, 0, 0))(weights, *task)
 
     def _task(
         self, rows: DeepSet, weights: Weights, x: Tensor, seen: Tensor, y: Tensor, class_mask: Tensor, there: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """One task: x, seen (N, M), y (L, C or T), class_mask (C,), labeled rows that are no padding (L,)."""
+        """One task: x, seen (N, M), y (L, C or T), class_mask (C,), labeled rows without padding (L,)."""
         n = len(y)
 
         def embedded(weights: Weights, x: Tensor, seen: Tensor) -> Tensor:

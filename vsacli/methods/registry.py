@@ -85,7 +85,7 @@ def config_class(name: str) -> type[NetworkConfig]:
 
 
 def config_from_dict(values: dict[str, Any]) -> NetworkConfig:
-    """The config that :meth:`NetworkConfig.to_dict` wrote; the VSA network's where no method is named.
+    """The config that :meth:`NetworkConfig.to_dict` wrote; the VSA network's if no method is named.
 
     Raises
     ------

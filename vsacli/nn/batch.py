@@ -18,7 +18,7 @@ from torch import Tensor
 
 @dataclass
 class StructureBatch:
-    """What all rows of a task's table say of its rows (:class:`vsacli.structure.RowStructure`), padded.
+    """The structure of a task's whole table, for the task's rows (:class:`vsacli.structure.RowStructure`), padded.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class TaskBatch:
     class_mask : Tensor of bool, shape (B, C)
         False where the class (or target) is padding.
     structure : StructureBatch, optional
-        What the whole tables say of these rows; None: nothing is known of them.
+        The structure of the whole tables, for these rows; None if it is not known.
     """
 
     x: Tensor
@@ -105,7 +105,7 @@ class TaskBatch:
 
     @property
     def labeled_mask(self) -> Tensor:
-        """(B, L) bool: labeled rows that are no padding."""
+        """(B, L) bool: labeled rows, without padding."""
         return self.row_mask[:, : self.n_labeled]
 
     def one_hot(self) -> Tensor:

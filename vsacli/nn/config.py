@@ -30,7 +30,7 @@ class NetworkConfig:
 
     @property
     def least_tensors(self) -> int:
-        """Tensors that the weights have at the least, told from the config alone."""
+        """Smallest number of tensors that the weights have, from the config alone."""
         raise NotImplementedError
 
     def describe(self) -> str:

@@ -14,7 +14,7 @@ SOFT_LIMIT = 5.0
 
 
 class InputConfig(Protocol):
-    """What of a network's config decides its input."""
+    """The part of a network's config that decides its input."""
 
     @property
     def standardize(self) -> bool:
@@ -33,7 +33,7 @@ class InputConfig(Protocol):
 
 
 def input_width(config: InputConfig) -> int:
-    """D_3 of the input tensor: the paper's four slices, and the rank where values are standardized."""
+    """D_3 of the input tensor: the paper's four slices, and the rank if values are standardized."""
     return 5 if config.standardize else 4
 
 

@@ -1,7 +1,7 @@
-"""What kernel ridge regression answers: exact where a few layers of attention are only roughly right.
+"""The answers of kernel ridge regression, which are exact where a few layers of attention are only approximate.
 
 A network of a few layers finds a linear relation to some digits; a solve finds all of them. So the network is
-given the answers of three closed-form models for each row, reads them as it reads everything else, and says how
+given the answers of three closed-form models for each row, reads them as it reads everything else, and decides how
 far to follow them.
 """
 
@@ -21,7 +21,7 @@ LENGTHS = (0.5, 2.0)  # of the RBF kernel (squared) and of the Laplace kernel
 FAR = 10.0  # largest z-score that the linear model sees
 BEYOND = 0.5  # no answer is further out than the labeled targets by this share of their range: there a line is a guess
 WITHOUT_SOLVER = ("mps",)  # devices for which torch.linalg.eigh is not written
-LEAST = 1e-4  # of 1 - leverage: float32 has no more digits
+MIN_ONE_MINUS_LEVERAGE = 1e-4  # float32 has no more digits
 
 
 @torch.no_grad()
@@ -96,7 +96,7 @@ def _answers(kernels: list[Tensor], y: Tensor, mask: Tensor) -> Tensor:
         inverse = 1 / (values.clamp(min=0).unsqueeze(1) + ridges)  # (B, G, L)
         weights = torch.einsum("bij,bgj,bjc->bgic", vectors, inverse, vectors.transpose(1, 2) @ y)  # A^-1 y
         diagonal = torch.einsum("bij,bgj->bgi", vectors.square(), inverse) * ridges  # lambda [A^-1]_ii, (B, G, L)
-        free = (diagonal - 1 / count.unsqueeze(-1)).clamp(min=LEAST)
+        free = (diagonal - 1 / count.unsqueeze(-1)).clamp(min=MIN_ONE_MINUS_LEVERAGE)
         apart = weights * (ridges / free).unsqueeze(-1) * mask.unsqueeze(1)  # y_i - y_-i, (B, G, L, C)
         answers = torch.einsum("bnl,bglc->bgnc", kernel, weights)  # (B, G, N, C)
         answers[:, :, : y.shape[1]] = y.unsqueeze(1) - apart

@@ -136,11 +136,11 @@ class VSAModel(Network[VSAConfig]):
         return scale.undo(mean, var)
 
     def _closed_form(self, batch: TaskBatch) -> Tensor | None:
-        """Answers of kernel ridge regression (B, N, C, 3), where the network reads them."""
+        """Answers of kernel ridge regression (B, N, C, 3), if the network reads them."""
         return kernel_ridge_answers(batch) if self.config.kernel_ridge else None
 
     def _with_structure(self, batch: TaskBatch) -> TaskBatch:
-        """The tasks with coordinates as attributes, where the network reads the structure of tables."""
+        """The tasks with coordinates as attributes, if the network reads the structure of tables."""
         return with_coordinates(batch) if self.structure_width else replace(batch, structure=None)
 
     def _hidden(self, batch: TaskBatch, closed: Tensor | None) -> Tensor:

@@ -1,4 +1,4 @@
-"""Blocks applied to one large task a slice at a time, without gradients: for many attributes, or many classes.
+"""Blocks applied to one large task slice by slice, without gradients: for many attributes, or many classes.
 
 A block as :mod:`vsacli.nn.block` writes it holds about ten tensors of the size of its input. Most of its work is done
 for each cell by itself, so it can be done for some of them, in place, and in the cache of a processor. Attention needs
@@ -45,7 +45,7 @@ def can_be_sliced(blocks: nn.ModuleList, z: Tensor, row_mask: Tensor, slot_mask:
 
 
 def hidden_in_slices(embed_in: nn.Module, blocks: nn.ModuleList, norm_out: nn.Module, z: Tensor) -> Tensor:
-    """``norm_out(blocks(embed_in(z)))`` of one task, where `can_be_sliced` holds.
+    """``norm_out(blocks(embed_in(z)))`` of one task for which `can_be_sliced` holds.
 
     Parameters
     ----------

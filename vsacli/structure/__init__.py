@@ -1,4 +1,4 @@
-"""What all rows of a table together say of each row, labeled or not: a graph of neighbours, and what follows from it.
+"""The structure of a whole table: a graph of nearest neighbours over all rows, labeled or not.
 
 NumPy, SciPy and scikit-learn only. The network reads it beside the attributes (:mod:`vsacli.nn.structure`).
 """

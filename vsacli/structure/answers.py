@@ -1,4 +1,4 @@
-"""What labels say along the graph: answers for every row, of labeled rows as if their own label were unknown."""
+"""Label propagation along the graph: answers for every row; for labeled rows, as if their own label were unknown."""
 
 from __future__ import annotations
 

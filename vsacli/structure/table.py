@@ -21,7 +21,7 @@ MEMORY_OF_WALKS = 8
 """The power of its eigenvalue with which a coordinate counts: after so many steps of a walk it is still visible."""
 
 LEAST_ROWS = 12
-"""Different rows of which a graph says anything."""
+"""Fewest different rows for a graph that carries information."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class RowStructure:
         return RowStructure(self.coordinates[rows], self.weights, self.answers[rows])
 
     def flipped(self, signs: np.ndarray) -> RowStructure:
-        """Coordinates times signs (K,): training must not learn what an eigenvector's sign would tell."""
+        """Coordinates times signs (K,): training must not learn anything from the sign of an eigenvector."""
         return RowStructure(self.coordinates * signs.astype(np.float32), self.weights, self.answers)
 
 
@@ -93,7 +93,7 @@ class TableStructure:
         Returns
         -------
         TableStructure, or None
-            None if there are too few rows, or no attribute tells them apart.
+            None if there are too few rows, or if all of them have the same attributes.
         """
         if len(x) < LEAST_ROWS or x.shape[1] == 0:
             return None

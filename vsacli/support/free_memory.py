@@ -14,7 +14,7 @@ def free_memory() -> int | None:
     Returns
     -------
     int or None
-        None where the system does not say.
+        None if the system does not say.
     """
     rooms = [room for room in (_of_machine(), _of_container(), _of_limit()) if room is not None]
     return max(min(rooms), 0) if rooms else None

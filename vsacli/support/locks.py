@@ -49,7 +49,7 @@ def locked(path: Path, busy: str = "", *, wait: bool = False) -> Iterator[None]:
 
 
 def _take(path: Path, busy: str, wait: bool) -> BaseFileLock | None:
-    """The lock that is held; None where nothing can be locked."""
+    """The lock that is held; None if nothing can be locked."""
     from filelock import FileLock, Timeout
 
     if not path.parent.is_dir():

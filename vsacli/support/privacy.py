@@ -1,8 +1,8 @@
 """Whether messages may quote what stands in a cell: not unless asked for, since logs are kept and read by others.
 
-Column names, row and line numbers and counts are no cell values; labels are, class names included. A message that would
-quote one asks `quoted` for it. The command line shows them on a terminal; `VSA_SHOW_VALUES=1` shows them everywhere,
-and `VSA_SHOW_VALUES=0` nowhere. Results (standard output, files) are not messages.
+Column names, row and line numbers and counts are not cell values; labels are, including class names. A message that
+would quote one asks `quoted` for it. The command line shows them on a terminal; `VSA_SHOW_VALUES=1` shows them
+everywhere, and `VSA_SHOW_VALUES=0` nowhere. Results (standard output, files) are not messages.
 """
 
 from __future__ import annotations
@@ -34,5 +34,5 @@ def showing_values(shown: bool) -> Iterator[None]:
 
 
 def quoted(value: object, instead: str) -> str:
-    """Spell a cell's content for a message: its repr, or the words `instead` where values are not shown."""
+    """Spell a cell's content for a message: its repr, or the words `instead` if values are not shown."""
     return repr(value) if values_shown() else instead

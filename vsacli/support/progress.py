@@ -1,4 +1,4 @@
-"""How long work tells those who wait for it how far it is."""
+"""Progress of long work, for those who wait for it."""
 
 from __future__ import annotations
 

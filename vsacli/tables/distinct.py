@@ -40,7 +40,7 @@ class Distinct:
         return int(self.counts.sum())
 
     def merged(self, keys: pa.Array) -> Distinct:
-        """Give every value a new spelling (null = missing) and unite those that are now spelled the same."""
+        """Give every value a new spelling (null = missing) and merge those that are now spelled the same."""
         encoded = keys.dictionary_encode()
         old_to_new, values = _sorted_codes(encoded)
         codes = np.append(old_to_new, np.int32(-1))[self.codes]

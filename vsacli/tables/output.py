@@ -48,7 +48,7 @@ def check_output(path: str | Path | None, *, inputs: Sequence[str | Path] = ()) 
     except OSError as error:
         raise _failed(text, error) from None
     except UnicodeError:
-        raise OutputError(f"cannot write {text!r}: no file can be called so") from None
+        raise OutputError(f"cannot write {text!r}: a file cannot have this name") from None
     except ValueError as error:  # a NUL byte in the name
         if isinstance(error, UsageError):
             raise
@@ -58,11 +58,11 @@ def check_output(path: str | Path | None, *, inputs: Sequence[str | Path] = ()) 
 
 
 def _problem(text: str, other_inputs: Sequence[str | Path]) -> str | None:
-    """Say why a path cannot be written, if it cannot."""
+    """The reason why a path cannot be written; None if it can."""
     if not text:
-        return "no file is named"
+        return "the name is empty"
     if text.endswith(".zip"):
-        return "zip archives are not written; use .gz, or no such ending"
+        return "zip archives are not written; use .gz, or another ending"
     target = os.path.realpath(text)
     folder = os.path.dirname(target)
     with contextlib.suppress(FileNotFoundError, NotADirectoryError):
@@ -93,14 +93,14 @@ def _may(path: str, mode: int) -> bool:
 
 
 def _shown(part: Path) -> str:
-    """Spell a path from the working directory on, if it is below."""
+    """A path relative to the working directory, if it lies below it."""
     with contextlib.suppress(ValueError):
         return str(part.relative_to(os.path.realpath(".")))
     return str(part)
 
 
 def _is_direct(text: str) -> bool:
-    """Say whether a path is no regular file, so that nothing can be renamed over it (a pipe, a device)."""
+    """Say whether a path is not a regular file, so that nothing can be renamed over it (a pipe, a device)."""
     if text in ("/dev/stdout", "/dev/stderr") or _DESCRIPTOR.fullmatch(text):
         return True
     with contextlib.suppress(OSError, ValueError):
@@ -217,7 +217,7 @@ def _open_direct(text: str) -> IO[bytes]:
         number = 2 if text == "/dev/stderr" else None
         if match := _DESCRIPTOR.fullmatch(text):
             number = int(match[1])
-        if number is not None:  # opening it anew would start over at the head of a file that is appended to
+        if number is not None:  # opening it again would start at the head of a file that is appended to
             return os.fdopen(os.dup(number), "wb", buffering=0)
         return open(text, "wb", buffering=0)
     except OSError as error:

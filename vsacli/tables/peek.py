@@ -1,6 +1,6 @@
 """The column names of a file, from its first bytes: for the completion of a command line, so within milliseconds.
 
-A guess that costs nothing if it is wrong. What labels a table reads the whole file (`read_table`).
+A wrong guess costs nothing: `vsa label` reads the whole file (`read_table`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ HEAD = 1 << 16  # bytes: fewer than the csv module lets a cell have
 
 
 def glimpse_columns(path: str, *, delimiter: str | None = None, encoding: str | None = None) -> list[str]:
-    """Column names of a text or Parquet file; none if it is no regular file.
+    """Column names of a text or Parquet file; none if it is not a regular file.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def glimpse_columns(path: str, *, delimiter: str | None = None, encoding: str | 
     Raises
     ------
     OSError, ValueError, LookupError, EOFError, csv.Error, VsaError
-        Where it cannot be read so.
+        If it cannot be read.
     """
     if not os.path.isfile(path):
         return []

@@ -95,7 +95,7 @@ def read_source(source: str | Path) -> Source:
     InputError
         It is absent, a folder, unreadable, or its compression is damaged.
     DataError
-        It is empty, or of a kind that is no table of text or Parquet (Excel, JSON, ...).
+        It is empty, or neither a table of text nor Parquet (Excel, JSON, ...).
     ResourceError
         It does not fit in memory.
     """
@@ -191,7 +191,7 @@ def too_large(name: str, size: int, free: int | None = None) -> ResourceError:
     fits = size / 2 if free is None else min(size, free) * _SHARE_OF_TEXT
     return ResourceError(
         f"{name} takes {spelled(size)} or more and does not fit in memory; one of up to about {spelled(fits)} would: "
-        f"label it in parts, or leave out columns that say nothing"
+        f"label it in parts, or leave out columns that carry no information"
     )
 
 

@@ -121,7 +121,7 @@ def find_column(columns: Sequence[str], name: str, table: str) -> int:
         if places:
             listed = ", ".join(str(j + 1) for j in places[:-1]) + f" and {places[-1] + 1}"
             raise UsageError(
-                f"{table}: {len(places)} columns are called {name!r} (columns {listed}), so which is meant is "
+                f"{table}: {len(places)} columns are called {name!r} (columns {listed}), so the name is "
                 f"ambiguous; rename all but one"
             )
     raise UsageError(f"{table} has no column {name!r}; {_suggestion(columns, name)}")
@@ -134,12 +134,10 @@ def _suggestion(columns: Sequence[str], name: str) -> str:
         return f"did you mean {folded[near[0]]!r}?"
     if any(map(_MEASURED.fullmatch, columns)) and not values_shown():
         return (
-            "its names have numbers among them, as a row of data has: add a line with names above it, or tell with "
-            "--header-line in which line they are"
+            "some of its names are numbers, as in a row of data: add a line with names above it, or give "
+            "the line of the header with --header-line"
         )
     listed = some([repr(column) for column in columns], 10)
     if len(columns) == 1:
-        return (
-            f"its only one is {listed}: --delimiter sets another delimiter, --header-line another line for the header"
-        )
+        return f"its only column is {listed}: --delimiter sets another delimiter, --header-line another header line"
     return f"it has {listed}"

@@ -1,4 +1,4 @@
-"""The label column: which cells are missing, what the given ones say, and how new ones are spelled.
+"""The label column: which cells are missing, what the given ones mean, and how new ones are spelled.
 
 Classes are told apart by their exact spelling (``1``, ``01`` and ``1.0`` are three classes, ``Yes`` and ``yes`` two);
 only surrounding white space and the Unicode form (composed or not) make no difference. Numbers are understood as
@@ -43,7 +43,7 @@ class Target:
     missing: np.ndarray
     """bool[n]: the cells to be filled."""
     missing_tokens: dict[str, int]
-    """What the missing cells say, and how many say it; ``""`` counts empty and white-space cells and nulls."""
+    """The contents of the missing cells, with counts; ``""`` counts empty and white-space cells and nulls."""
     codes: np.ndarray
     """int64[n]: the class of each given label, -1 where missing (all -1 in a regression)."""
     numbers: np.ndarray
@@ -69,7 +69,7 @@ class Target:
         return int(self.given.sum())
 
     def spell_classes(self, codes: np.ndarray) -> pa.Array:
-        """The cells that say these classes.
+        """The cells for these classes.
 
         Parameters
         ----------
@@ -88,7 +88,7 @@ class Target:
         return self._spellings.take(pa.array(np.asarray(codes), type=pa.int64())).cast(self._type)
 
     def spell_numbers(self, values: np.ndarray) -> pa.Array:
-        """The cells that say these numbers.
+        """The cells for these numbers.
 
         Parameters
         ----------
@@ -155,7 +155,7 @@ def read_target(
     Raises
     ------
     DataError
-        No label is given; the column's type cannot hold labels; a regression on something that is no finite number.
+        No label is given; the column's type cannot hold labels; a regression on something that is not a finite number.
     """
     import pyarrow as pa
 
@@ -193,7 +193,7 @@ def read_target(
         if kind == "mixed":
             raise _no_number(found, given, numeric, missing, name, where, reason)
     else:
-        kind, reason = task, "as asked with --task"
+        kind, reason = task, "as given with --task"
 
     blank_codes = np.full(n, -1, dtype=np.int64)
     blank_numbers = np.full(n, np.nan)
@@ -330,7 +330,7 @@ def _is_float(token: str) -> bool:
 class _Numeric:
     """The distinct given labels as numbers."""
 
-    values: np.ndarray  # float64, NaN where a label is no number, infinite where it says so
+    values: np.ndarray  # float64, NaN if a label is not a number, infinite if it says so
     possible: bool  # the column's type can hold numbers
     noun: str  # what the labels are if not
     codes: bool = False
@@ -384,7 +384,7 @@ def _no_number(
     where: Callable[[int], str] | None,
     mixed: str | None,
 ) -> DataError:
-    """The error for labels that are no finite numbers: says where the first is, what it is if asked, what to do."""
+    """The error for labels that are not finite numbers: says where the first is, what it is if asked, what to do."""
     wrong = [i for i, value in zip(given, numeric.values, strict=True) if not np.isfinite(value)]
     i = min(wrong, key=lambda i: found.first[i])
     row = int(found.first[i])
@@ -401,7 +401,7 @@ def _no_number(
         problem += f" ({count} of {total} labels are not)"
     if not numeric.possible:
         return DataError(f"{problem}; regression needs numbers: use --task classification")
-    what = f"correct it, {named} to have it filled"
+    what = f"correct it, or {named} to have it filled"
     if mixed is None:
         return DataError(f"{problem}; {what}, or use --task classification")
     return DataError(f"{problem}, but the others are; {what}, or use --task classification")

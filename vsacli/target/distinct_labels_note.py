@@ -1,4 +1,4 @@
-"""Labels that hardly repeat: allowed as classes (one label each is what some people have), but often not meant so."""
+"""Labels that hardly repeat: allowed as classes (some tables have one label of each), but often not meant as such."""
 
 from __future__ import annotations
 
@@ -23,19 +23,21 @@ SHORT = 24
 """Characters of half of the labels up to which several words are a name (New York), not a text."""
 
 _ADDRESS = r"^(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7})(?:/\d{1,3})?$"
-_NO_WAY = "what differs in each row cannot be told from the other columns: check --target, or give coarser labels"
+_NO_WAY = (
+    "labels that differ in each row cannot be learned from the other columns: check --target, or give coarser labels"
+)
 _ADVICE = {
     "dates": "to estimate dates between them, give numbers instead, such as days or years",
     "times": "to estimate times between them, give numbers instead, such as minutes",
     "network addresses": _NO_WAY,
     "codes": _NO_WAY,
     "texts": "no new text is written: give short labels that repeat",
-    "words": "give rows that are alike the same label",
+    "words": "give similar rows the same label",
 }
 
 
 def note_on_different(keys: Sequence[str], counts: np.ndarray, kind: pa.DataType) -> str | None:
-    """Say what becomes of labels that hardly repeat, and what to do if that is not meant; None if they do repeat.
+    """A note on labels that hardly repeat: what becomes of them, and what to do instead; None if they repeat.
 
     Parameters
     ----------
@@ -54,8 +56,8 @@ def note_on_different(keys: Sequence[str], counts: np.ndarray, kind: pa.DataType
         return None
     how = "all different" if k == n else f"nearly all different ({k} of {n})"
     return (
-        f"the labels are {what}, {how}: each is a class of its own, so a fill repeats one of them; {_ADVICE[what]}, "
-        f"or say --task classification if classes are meant"
+        f"the labels are {what}, {how}: each is a class of its own, so a filled label repeats one of them; "
+        f"{_ADVICE[what]}, or use --task classification if classes are meant"
     )
 
 
@@ -79,7 +81,7 @@ def _what(keys: Sequence[str], kind: pa.DataType) -> str:
     def match(pattern: str) -> np.ndarray:
         return pc.match_substring_regex(values, pattern).to_numpy(zero_copy_only=False)
 
-    if mostly(match(_ADDRESS)):  # before times: an address may have colons, too
+    if mostly(match(_ADDRESS)):  # before times: an address may also have colons
         return "network addresses"
     if mostly(looks_like_date(values)):
         return "dates"

@@ -15,7 +15,7 @@ _POINT_ZERO = re.compile(r"(?<=\d)[.,]0{1,2}\Z")
 
 
 def other_task(verdict: Verdict) -> list[str]:
-    """Name the other kind of task where it is nearly as likely."""
+    """Name the other kind of task if it is nearly as likely."""
     if not verdict.close:
         return []
     if verdict.kind == "classification":

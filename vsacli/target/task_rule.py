@@ -2,7 +2,7 @@
 
 With *n* labels given, *k* of them different, the task is a **classification** when
 
-1. some label is no number (but see below), or the column's type says so (booleans, dates, categories), or
+1. some label is not a number (but see below), or the column's type says so (booleans, dates, categories), or
 2. all labels are the same, or
 3. they look like codes: leading zeros (``007``) or more than 15 digits, or
 4. they are whole numbers (``1``, ``1.0``) and
@@ -32,7 +32,7 @@ _MOST_CODE_DIGITS = 15  # longer whole numbers are beyond what a double holds: i
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the rule says: the task and, in plain words, why."""
+    """The decision of the rule: the task and, in plain words, why."""
 
     kind: str  # "classification" | "regression" | "mixed"
     reason: str
@@ -45,7 +45,7 @@ def judge(values: ArrayLike, counts: ArrayLike, *, codes: bool = False) -> Verdi
     Parameters
     ----------
     values
-        The number that each distinct label says; NaN where it says none.
+        The number that each distinct label is; NaN if it is not one.
     counts
         How many cells have it.
     codes
@@ -93,6 +93,6 @@ def _are_neighbours(number: np.ndarray) -> bool:
 
 
 def spelled_like_codes(wholes: Sequence[str]) -> bool:
-    """Whether whole numbers (their digits) are codes by their looks: ``007``, or too long for a quantity."""
+    """Whether whole numbers (their digits) look like codes: ``007``, or too long for a quantity."""
     padded = any(len(digits) > 1 and digits.startswith("0") for digits in wholes)
     return padded or any(len(digits) > _MOST_CODE_DIGITS for digits in wholes)

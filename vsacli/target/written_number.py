@@ -2,10 +2,10 @@
 
 Understood are an optional sign, digits (of any script) with an optional decimal mark (``.`` or ``,``) and exponent,
 thousands set apart (``1,204.50``, ``1.204,50``, ``1 204,50``, ``1'204.50``, ``12,04,500``), one currency sign or code
-before or after, ``%`` or ``‰`` after, or a unit that all labels have (``59.3 kg``). Negative are also ``(400.22)``, if
-others are not in parentheses, and ``400.22-``. A limit (``<0.05``, ``65+``) is the number beside the sign, if most
-labels are none. Spreadsheets write ``="12.5"``; heights are written ``5'11"``. A percentage stays the number that is
-written: ``45%`` is 45.
+before or after, ``%`` or ``‰`` after, or a unit that all labels have (``59.3 kg``). Also negative are ``(400.22)``, if
+others are not in parentheses, and ``400.22-``. A limit (``<0.05``, ``65+``) is read as the number beside the sign,
+unless most labels are limits. Spreadsheets write ``="12.5"``; heights are written ``5'11"``. A percentage stays the
+number that is written: ``45%`` is 45.
 """
 
 from __future__ import annotations
@@ -184,13 +184,13 @@ def read_numbers(texts: Sequence[str], decimal: str = ".") -> tuple[list[Written
     """Read the distinct cells of a column as numbers, all written the same way.
 
     The decimal mark is the given one unless the other one understands more of the cells. Cells whose currency or
-    percent sign is not the one that most cells have are no numbers: dollars and euros cannot be compared. Units are
+    percent sign is not the one that most cells have are not numbers: dollars and euros cannot be compared. Units are
     read if (nearly) all cells that have one have the same.
 
     Returns
     -------
     numbers
-        One for each cell; None where the cell is no number like the others.
+        One for each cell; None if the cell is not a number like the others.
     decimal
         The decimal mark that was taken.
     """

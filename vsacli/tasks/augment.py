@@ -83,7 +83,7 @@ def column_as_numbers(rng: np.random.Generator, table: EncodedTable) -> tuple[np
 def limit_classes(
     rng: np.random.Generator, codes: np.ndarray, most: int, least_rows: int, c: AugmentConfig
 ) -> np.ndarray:
-    """Drop rare classes, take subsets and merge; codes 0..C-1 anew, -1 for rows that fall out."""
+    """Drop rare classes, take subsets and merge; new codes 0..C-1, -1 for rows that are dropped."""
     values, counts = np.unique(codes[codes >= 0], return_counts=True)
     values = values[counts >= least_rows]
     if len(values) > 3 and rng.random() < c.class_merge:

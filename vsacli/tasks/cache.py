@@ -17,5 +17,5 @@ def cache_folder() -> Path:
 
 
 def without_cache(error: OutputError) -> str:
-    """What to tell a user whose cache cannot be written: the run goes on."""
+    """The note for a user whose cache cannot be written; the run continues."""
     return f"encoded tables are not kept for the next run: {error}; VSA_CACHE names another folder"

@@ -56,7 +56,7 @@ def draw_natural(
     Returns
     -------
     labeled, unlabeled : ndarray of int, or None
-        None where no two classes or too few rows are there.
+        None if there are fewer than two classes or too few rows.
     """
     known = rng.permutation(np.flatnonzero(y >= 0))
     if len(known) < 4:
@@ -104,7 +104,7 @@ def draw_mixed(
     Returns
     -------
     labeled, unlabeled : ndarray of int, or None
-        None where no two classes or too few rows are there.
+        None if there are fewer than two classes or too few rows.
     """
     if rng.random() < 0.75:
         drawn = draw_balanced(rng, y, shots, 0)

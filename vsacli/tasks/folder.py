@@ -2,7 +2,7 @@
 
 Without a manifest, every ``*.csv``, ``*.tsv``, ``*.csv.gz`` and ``*.parquet`` file below the folder
 that has the target column is a task. With a ``manifest.csv``, each of its rows is one: ``task_id``
-and ``kind`` name the file (``KIND/TASK_ID.parquet`` or ``.csv``), and where given, ``family``,
+and ``kind`` name the file (``KIND/TASK_ID.parquet`` or ``.csv``), and, if given, ``family``,
 ``split`` (train, valid, test) and ``target_rule`` (tables whose target was chosen by a rule weigh a quarter).
 """
 
@@ -26,7 +26,7 @@ from vsacli.tasks.encode import training_task
 from vsacli.tasks.store import EncodedTable, TableStore
 
 SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
-# Changes whenever tables are encoded otherwise, so that remembered ones are made anew.
+# Changes whenever the encoding of tables does, so that cached ones are made again.
 ENCODING = 6
 SPLITS = ("train", "valid", "test")
 
@@ -52,7 +52,7 @@ def read_folder_tables(
     ----------
     folder : Path
     target : str
-        The label column, where there is no manifest or the manifest does not say.
+        The label column, if there is no manifest or the manifest does not name it.
     seed : int
         Of the split of tables without a manifest's (70 / 10 / 20 by table, as in the paper).
     progress : callable, optional
@@ -99,7 +99,7 @@ def cached_folder(
                 stat = path.stat()
                 digest.update(f"{path.relative_to(folder)} {stat.st_size} {stat.st_mtime_ns}\n".encode())
     path = cache / f"tables-{digest.hexdigest()[:16]}.npz"
-    with suppress(InputError):  # absent, or damaged and made anew
+    with suppress(InputError):  # absent, or damaged and made again
         return TableStore.load(path)
     store = read_folder_tables(folder, target=target, seed=seed, progress=progress)
     try:

@@ -1,4 +1,4 @@
-"""openml-python behind a few functions: quiet, with time limits, and with errors that say whose fault it is.
+"""openml-python behind a few functions: quiet, with time limits, and with errors that name the cause.
 
 The client's own cache is used (its configuration file or OPENML_CACHE_DIR says where), and its configured server.
 """
@@ -142,7 +142,7 @@ def server_url() -> str:
 
 @contextmanager
 def use_server(url: str) -> Iterator[None]:
-    """Let the client speak to another server than it is configured for."""
+    """Let the client use another server than it is configured for."""
     with quiet_client():
         import openml
     configured = openml.config.server
@@ -219,7 +219,7 @@ def list_tasks(
 
 @translated
 def describe_task(task_id: int) -> TaskDescription:
-    """What a task asks, from the client's cache or the server; its data are not fetched yet."""
+    """The description of a task, from the client's cache or the server; its data are not fetched yet."""
     import openml
 
     def describe() -> TaskDescription:

@@ -1,4 +1,4 @@
-"""Which tasks of OpenML to learn from: the paper's own selection, or a suite; kept so that it is asked for once."""
+"""Which tasks of OpenML to learn from: the paper's own selection, or a suite; kept for later runs."""
 
 from __future__ import annotations
 
@@ -78,13 +78,15 @@ class OpenMLSelection:
                 tasks=tuple(tuple(int(i) for i in entry) for entry in fields["tasks"]),
             )
         except (OSError, ValueError, KeyError, TypeError) as e:
-            raise InputError(f"{path}: no readable list of OpenML tasks ({e}); delete it and it is made anew") from e
+            raise InputError(
+                f"{path}: not a readable list of OpenML tasks ({e}); delete it, and it is made again"
+            ) from e
 
 
 def choose_tasks(
     server: str, suite: int | str | None, kinds: tuple[TaskKind, ...], cache: Path, refresh: bool
 ) -> OpenMLSelection:
-    """The list of tasks: as remembered, else as the server says."""
+    """The list of tasks: the cached one, else the server's."""
     label = f"suite {suite}" if suite is not None else "paper " + " ".join(kinds)
     path = server_folder(cache, server) / f"selection-{slug(label)}.json"
     if not refresh:

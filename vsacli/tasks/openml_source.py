@@ -1,7 +1,7 @@
 """OpenML as a source of tasks: the paper's own selection, or a suite by number or alias.
 
-Nothing is asked of the server twice. The list of tasks and every encoded table are kept in a cache folder (besides the
-client's own cache of files), so that a download goes on where it stopped and the next run needs no network.
+Nothing is requested twice. The list of tasks and every encoded table are kept in a cache folder (besides the
+client's own cache of files), so that a download resumes where it stopped and the next run needs no network connection.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def read_openml_tables(
     Parameters
     ----------
     suite : int or str, optional
-        Number or alias of a suite, all of whose tasks are taken, classification or regression, the first where a data
+        Number or alias of a suite, all of whose tasks are taken, classification or regression, the first if a data
         set or its name repeats. None is the paper's own selection: 2 to 1,000 attributes, 60 to 1,000 examples, for
         classification 2 to 10 classes of at least 30 examples each, and one task per name.
     cache : Path
@@ -127,7 +127,7 @@ class _Loader:
         self.seen: dict[tuple[TaskKind, int | str], int] = {}
 
     def title(self, task_id: int) -> str:
-        """The task in words, with its name where that is known."""
+        """The task in words, with its name if that is known."""
         description, _ = self._note(task_id)
         return f"OpenML task {task_id}" + (f" ({description.name})" if description else "")
 
@@ -211,7 +211,7 @@ class _Loader:
         self._keep(lambda: write_whole(self.folder / f"task-{task_id}.json", json.dumps(note).encode()))
 
     def _keep(self, write: Callable[[], None]) -> None:
-        """Write into the cache; where that fails the run goes on, and `note` tells of it."""
+        """Write into the cache; if that fails, the run continues and `note` says so."""
         try:
             write()
         except OutputError as e:
@@ -236,7 +236,7 @@ def _encoded(description: TaskDescription, frame: pd.DataFrame, target: pd.Serie
 
 
 def _cached_table(path: Path) -> EncodedTable | None:
-    """The encoded table of an earlier run; None where there is none, or one that is damaged and made anew."""
+    """The encoded table of an earlier run; None if there is none, or if it is damaged and has to be made again."""
     if not zipfile.is_zipfile(path):
         return None
     try:

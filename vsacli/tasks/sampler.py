@@ -85,7 +85,7 @@ class BatchSampler:
         What to train for. Tables of the other kind serve too: numbers are binned into classes, and
         numeric columns are targets.
     store : TableStore
-        Real tables; may be empty where everything is synthetic.
+        Real tables; may be empty if everything is synthetic.
     config : EpisodeConfig
     seed : int
     prior : Prior, optional
@@ -262,7 +262,7 @@ def class_episode(
 ) -> Episode | None:
     """An episode of classes, of drawn rows and their attributes ``x``; the first unlabeled ones are read."""
     labeled, unlabeled = rows[0], plan.read(rows[1])
-    # Classes that no labeled row shows cannot be told; their rows stay as context only.
+    # Classes without a labeled row cannot be predicted; their rows stay as context only.
     shown, support = np.unique(y[labeled], return_inverse=True)
     if len(shown) < 2 or not len(unlabeled):
         return None
@@ -314,7 +314,7 @@ def number_episode(
 def structure_of(
     rng: np.random.Generator, x: np.ndarray, n_read: int, y: np.ndarray, n_classes: int
 ) -> RowStructure | None:
-    """What the rows ``x`` (n, M), labeled ones first, say of the first ``n_read``; with coordinates of random signs."""
+    """The structure of rows ``x`` (n, M), labeled first, for the first ``n_read``; coordinates have random signs."""
     with one_thread():
         found = TableStructure.fit(x, np.arange(len(y)), y, n_classes)
     if found is None:

@@ -127,7 +127,7 @@ class TableStore:
             If the file is absent or not such a store.
         """
         try:
-            # np.load() keeps the file open where it is no archive
+            # np.load() keeps the file open if it is not an archive
             if not zipfile.is_zipfile(path):
                 raise ValueError("not a complete archive")
             with np.load(path, allow_pickle=False) as z:
@@ -138,7 +138,7 @@ class TableStore:
                 raise ValueError("its arrays and its index disagree")
             return cls(tables, [(str(name), str(reason)) for name, reason in meta["skipped"]])
         except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error) as e:
-            raise InputError(f"{path}: no readable table store ({e}); delete it and it is made anew") from e
+            raise InputError(f"{path}: not a readable table store ({e}); delete it, and it is made again") from e
 
 
 def _cut(

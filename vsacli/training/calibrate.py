@@ -40,7 +40,7 @@ def calibrate(model: Network[Any], episodes: dict[int, list[Episode]], cells: in
     Returns
     -------
     dict
-        ``temperature`` and ``temperature_tenfold``, or ``std_factor``; empty where there are no episodes.
+        ``temperature`` and ``temperature_tenfold``, or ``std_factor``; empty if there are no episodes.
     """
     everything = [e for group in episodes.values() for e in group]
     if not everything:

@@ -1,4 +1,4 @@
-"""Learning curves of a run as a PNG, where matplotlib is installed."""
+"""Learning curves of a run as a PNG, if matplotlib is installed."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ SHARE = 0.5  # of the memory that is available when training starts
 
 
 def cells_that_fit(config: NetworkConfig, device: torch.device) -> int | None:
-    """The most cells of a batch on the CPU, a power of two; None where that is not known.
+    """The most cells of a batch on the CPU, a power of two; None if that is not known.
 
     Linux gives out memory that it does not have and kills the process that then uses it, so that
     there is no error to act on. An accelerator does raise one.

@@ -20,7 +20,7 @@ READINGS = ("kernel_ridge", "structure")  # what it may read besides; channels s
 def start_from(model: Network[Any], ref: str) -> None:
     """Give a model the weights of a checkpoint, in place.
 
-    A checkpoint for the other kind of tasks serves, too: what embeds a table is alike, and the head
+    A checkpoint for the other kind of tasks serves as well: the layers that embed a table are the same, and the head
     and the readout keep their fresh weights. A pre-norm network may have more layers (:func:`grown`) or
     read kernel ridge answers or the structure of tables besides: it starts with about the answers of the checkpoint.
 

@@ -107,13 +107,13 @@ class Trainer:
         self.stop_asked = True
 
     def progress(self, elapsed: float) -> float:
-        """Share of the run that is done, by steps or by time, whichever is further."""
+        """Share of the run that is done, by steps or by time, whichever is larger."""
         by_steps = 0.0 if self.config.steps is None else self.step / self.config.steps
         by_time = 0.0 if self.config.max_time is None else elapsed / max(1e-9, self.config.max_time)
         return min(1.0, max(by_steps, by_time))
 
     def resume(self) -> None:
-        """Go on from the state saved in the run's folder.
+        """Continue from the state saved in the run's folder.
 
         Raises
         ------
@@ -156,7 +156,7 @@ class Trainer:
         except RuntimeError as e:
             if "DataLoader worker" not in str(e):
                 raise
-            if not self.stop_asked:  # else the signal that stops us has reached them, too
+            if not self.stop_asked:  # else the signal that stops us has reached them as well
                 raise TrainingError(
                     "a process that prepares batches has died (out of memory, or of shared memory?); the last state "
                     f"of {self.folder} is intact: resume it with --workers 0"
@@ -196,7 +196,7 @@ class Trainer:
                 outcome = "stopped" if stop else "no better" if over else "done"
                 break
             factor = rate_factor(self.progress(elapsed), c)
-            # Processes average gradients evenly; this makes them a mean over all tasks.
+            # Processes average gradients evenly; this turns them into a mean over all tasks.
             share = ours * self.group.world / tasks
             told.losses.append(self.update(parts, share, factor))
             self.step += 1
@@ -224,7 +224,7 @@ class Trainer:
         return outcome
 
     def _end(self) -> bool:
-        """Whether validations have not got better for too long."""
+        """Whether validations have not improved for too long."""
         return self.config.patience is not None and self.since_best >= self.config.patience
 
     def _save_end(self, outcome: Outcome) -> Outcome:
@@ -266,7 +266,7 @@ class Trainer:
         Parameters
         ----------
         required : bool
-            Raise if the checkpoint cannot be written, rather than note it and go on.
+            Raise if the checkpoint cannot be written, rather than note it and continue.
         """
         try:
             figures = (
@@ -334,7 +334,7 @@ class Trainer:
         try:
             self.save()
         except ResourceError as e:
-            self._note(f"{e}; training goes on and saving is tried again")
+            self._note(f"{e}; training continues, and saving is tried again")
 
     def _check_bad(self) -> None:
         bad = int(self.update.bad)

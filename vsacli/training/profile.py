@@ -1,4 +1,4 @@
-"""What a run learns from, in a few lines for people and in full for the run's folder."""
+"""The training data of a run, in a few lines for people and in full for the run's folder."""
 
 from __future__ import annotations
 

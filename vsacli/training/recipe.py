@@ -1,4 +1,4 @@
-"""From what a user asks for to the config of a run: presets, overrides, ablations."""
+"""The config of a run from what a user asks for: presets, overrides, ablations."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ABLATIONS: dict[str, dict[str, Any]] = {
 
 WITH_STRUCTURE = 0.9  # share of episodes with the structure of their table, if the network reads it; it must do without
 
-VALIDATIONS_OF_A_RUN = 20  # where the run's length is given in steps
+VALIDATIONS_OF_A_RUN = 20  # if the run's length is given in steps
 
 
 def make_config(

@@ -1,4 +1,4 @@
-"""A run's folder: what was asked, which tables it learns from, and how it goes on.
+"""A run's folder: what was asked, which tables it learns from, and how it is resumed.
 
 run.json      sources, config, command          split.json     tables with their split, skipped ones
 openml-*.json lists of OpenML tasks             state/         weights, optimizer, position
@@ -35,7 +35,7 @@ VERSION = 1
 SYNTHETIC_VALIDATION = (6, 8)  # batches and tasks a batch, for each number of labels
 UNSEEN = 1_000_003  # added to the seed of validation tasks from the prior
 POOL_ROWS = 600  # of a table's structure in validation
-ENOUGH_EPISODES = 120  # where tables are few, validation draws several episodes from each
+ENOUGH_EPISODES = 120  # if tables are few, validation draws several episodes from each
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def check_folder_is_free(folder: Path) -> None:
     for name in (RUN_FILE, "state", "model.safetensors", "config.json"):
         if (folder / name).exists():
             raise UsageError(
-                f"{folder} holds a run or a checkpoint already ({name}); go on with --resume, or give another --output"
+                f"{folder} holds a run or a checkpoint already ({name}); use --resume, or give another --output"
             )
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -153,7 +153,9 @@ def record_split(folder: Path, tables: TableStore, resumed: bool) -> None:
         gone = sorted(json.loads(t)["name"] for t in old - new)
         came = sorted(json.loads(t)["name"] for t in new - old)
         what = f"gone or changed: {some(gone, 3)}" if gone else f"new: {some(came, 3)}" if came else "in another order"
-        raise TrainingError(f"the tables are not those that the run began with ({what}); put them back, or start anew")
+        raise TrainingError(
+            f"the tables are not those that the run began with ({what}); put them back, or start a new run"
+        )
 
 
 def validation_of(collection: Collection, config: TrainConfig) -> dict[int, list[Episode]]:

@@ -36,7 +36,7 @@ class SourceSpec:
         Of "prior" and "circle-spiral".
     weights : dict
         By kind of source ("data", "openml", "prior", "circle-spiral"): shares of episodes, in
-        proportion; 1 where not named.
+        proportion; 1 if not named.
     target : str
         The label column of tables without manifest.
     seed : int
@@ -102,7 +102,7 @@ class Collection:
     drawn_from : int, optional
         Of how many training tables those that are here were drawn; None: they are all that there are.
     notes : list of str
-        What a user should know of how they were read.
+        What a user should know about how they were read.
     """
 
     stores: dict[str, TableStore]

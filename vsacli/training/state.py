@@ -47,7 +47,7 @@ def load_optimizer_tensors(optimizers: list[torch.optim.Optimizer], flat: dict[s
 
 
 def save_state(folder: Path, tensors: dict[str, dict[str, Tensor]], meta: dict[str, Any]) -> None:
-    """Write ``folder`` anew: one safetensors file a group of ``tensors``, and ``meta`` as state.json.
+    """Replace ``folder``: one safetensors file for each group of ``tensors``, and ``meta`` as state.json.
 
     Raises
     ------
@@ -103,7 +103,9 @@ def load_state(folder: Path) -> tuple[dict[str, dict[str, Tensor]], dict[str, An
     except (OSError, ValueError, TypeError, AttributeError, SafetensorError) as e:
         raise TrainingError(f"{folder}: the saved state is damaged ({e}); start a new run") from e
     if meta.get("version") != VERSION:
-        raise TrainingError(f"{folder}: the state has version {meta.get('version')}, this is {VERSION}; start anew")
+        raise TrainingError(
+            f"{folder}: the state has version {meta.get('version')}, this is {VERSION}; start a new run"
+        )
     return tensors, meta
 
 
@@ -113,7 +115,7 @@ def _sha256(path: Path) -> str:
 
 
 def _sync(path: Path) -> None:
-    """Have a file, or the names in a folder, on the disk and not only in memory."""
+    """Make sure that a file, or the names in a folder, are on the disk and not only in memory."""
     if path.is_dir() and os.name == "nt":
         return  # folders cannot be opened there
     handle = os.open(path, os.O_RDONLY)

@@ -22,7 +22,7 @@ def limit_training(
         By kind of source.
     n : int
     kind : {"classification", "regression"}, optional
-        The tables to choose from, where only those of one kind are learned from.
+        The tables to choose from, if only those of one kind are learned from.
     seed : int
 
     Returns

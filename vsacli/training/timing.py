@@ -1,4 +1,4 @@
-"""Time in a run: what has passed, what is due, and what happened since the last report."""
+"""Time in a run: how much has passed, what is due, and what happened since the last report."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Clock:
     started: float = field(default_factory=time.monotonic)
 
     def start(self) -> None:
-        """Begin (or go on) counting."""
+        """Start or resume counting."""
         self.started = time.monotonic()
 
     @property
@@ -27,7 +27,7 @@ class Clock:
 
 @dataclass
 class Every:
-    """Something that is due again after so many seconds, or every so many steps where ``steps`` is set."""
+    """Something that is due again after so many seconds, or every so many steps if ``steps`` is set."""
 
     seconds: float
     steps: int | None

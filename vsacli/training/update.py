@@ -31,10 +31,10 @@ class Updater:
     optimizers : list of Optimizer
     device : torch.device
     alone : bool
-        Whether this is the only process: several ones cannot begin a step anew when memory is full,
+        Whether this is the only process: several ones cannot repeat a step when memory is full,
         as they exchange gradients during the backward pass.
     note : callable
-        Told in words of what did not fit.
+        Called with a message about what did not fit.
     """
 
     def __init__(

@@ -22,7 +22,7 @@ from vsacli.training.loss import damped
 
 
 class Stopped(Exception):
-    """The validation was told to stop before its end."""
+    """The validation was asked to stop before its end."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def validation_episodes(store: TableStore, kind: TaskKind, plan: ValidationPlan)
 
 
 def table_episode(rng: np.random.Generator, table: EncodedTable, labels: int, plan: ValidationPlan) -> Episode | None:
-    """One plain episode (all attributes, all classes) of a table, or None where it has too few rows."""
+    """One plain episode (all attributes, all classes) of a table, or None if it has too few rows."""
     if table.kind == "classification":
         rows = draw_balanced(rng, table.y, labels, plan.unlabeled)
         if rows is None:

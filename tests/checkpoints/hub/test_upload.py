@@ -178,7 +178,7 @@ def test_refusals(server: HubServer, run: Path, monkeypatch: pytest.MonkeyPatch)
 def test_what_the_hub_finds_wrong_in_a_card_is_said(server: HubServer, run: Path):
     with pytest.raises(CheckpointError, match='"license" must be one of a list'):
         publish(prepared(run, license="nonsense"), "lab/new", endpoint=server.root, token=TOKEN)
-    with pytest.raises(UsageError, match="no identifier of a licence"):
+    with pytest.raises(UsageError, match="not a licence identifier"):
         prepared(run, license="my own: see below")
 
 

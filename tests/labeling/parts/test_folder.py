@@ -82,7 +82,7 @@ def test_folders_without_parts(tmp_path: Path):
     with pytest.raises(DataError, match="a folder without Parquet parts"):
         find_parts(str(tmp_path))
     (tmp_path / "data.csv").write_bytes(b"x,y\n")
-    with pytest.raises(DataError, match=r"data\.csv is no Parquet: name one file"):
+    with pytest.raises(DataError, match=r"data\.csv is not Parquet: name one file"):
         find_parts(str(tmp_path))
 
 
@@ -96,7 +96,7 @@ def test_places_where_labeled_parts_cannot_go(tmp_path: Path):
         with pytest.raises(UsageError, match="name the folder"):
             check_folders(str(source), output, parts)
     for output in (source, source / "out", tmp_path, tmp_path / "link"):
-        with pytest.raises(UsageError, match="not labeled in place"):
+        with pytest.raises(UsageError, match="cannot be labeled in place"):
             check_folders(str(source), str(output), parts)
     for output, why in ((tmp_path / "file", "it is a file"), (tmp_path / "file" / "out", "is a file, not a directory")):
         with pytest.raises(OutputError, match=why):

@@ -167,7 +167,7 @@ def test_keys_of_folder_names_are_attributes(label_parts: LabelParts, tmp_path: 
         new = read(tmp_path / "out" / f"side={key}" / "0.parquet")
         assert new.column_names == ["x", "y"]
         assert new["y"].to_pylist() == [key[0]] * 20
-    with pytest.raises(UsageError, match="'side' stands in the names of folders"):
+    with pytest.raises(UsageError, match="'side' is in the folder names"):
         label_parts(tmp_path / "in", "other", target="side", exclude=())
 
 
@@ -207,7 +207,7 @@ def test_a_large_folder_is_sampled_and_its_row_numbers_are_no_attribute(
     assert report.used == {"x": 1, "word": 1}
     assert report.notes == [
         "of 1,500 labeled rows a sample of 1,000 is read with every part",
-        next(note for note in report.notes if note.startswith("what columns hold was decided from a sample of")),
+        next(note for note in report.notes if note.startswith("column types were decided from a sample of")),
     ]
     for path in folder.iterdir():
         new = read(tmp_path / "out" / path.name)
@@ -270,7 +270,7 @@ def test_an_interrupted_run_goes_on(make_parts: MakeParts, label_parts: LabelPar
     report = label_parts(folder, engine=watching)
     assert worked == ["part-2.parquet", "part-3.parquet"]
     assert bytes_of(out) == bytes_of(tmp_path / "whole")
-    note = "an interrupted run goes on: 2 of 4 parts were finished and are kept"
+    note = "resuming an interrupted run: 2 of 4 parts were finished and are kept"
     assert note in report.notes
     report.notes.remove(note)
     assert report == whole
@@ -295,7 +295,7 @@ def test_what_is_changed_is_labeled_again(make_parts: MakeParts, label_parts: La
         record.write_text("\n".join([*lines[:2], lines[2][:20]]), encoding="utf-8")  # the power went
     report = label_parts(folder, **changes)
     again = f"{tmp_path / 'out'} holds an unfinished run of other inputs or options: all parts are labeled again"
-    kept = "an interrupted run goes on: 1 of 3 parts were finished and are kept"
+    kept = "resuming an interrupted run: 1 of 3 parts were finished and are kept"
     assert (again in report.notes, kept in report.notes) == (
         change in ("option", "input"),
         change in ("output", "record"),

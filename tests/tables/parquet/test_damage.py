@@ -20,7 +20,7 @@ from vsacli.tables.parquet.table import ParquetTable
 BAD = {
     "cut off": (lambda data: data[:-100], InputError, "cut off"),
     "cut to its start": (lambda data: data[:6], InputError, "cut off"),
-    "not Parquet": (lambda data: b"a,b\n1,2\n" * 9, DataError, "no Parquet"),
+    "not Parquet": (lambda data: b"a,b\n1,2\n" * 9, DataError, "not a Parquet"),
     "encrypted": (lambda data: b"PARE" + data[4:-4] + b"PARE", DataError, "encrypted"),
     "length of the footer": (lambda data: data[:-8] + b"\xff\xff\xff\x7fPAR1", DataError, "damaged"),
     "footer of zeros": (lambda data: data[:-60] + b"\xff" * 52 + data[-8:], DataError, "damaged"),

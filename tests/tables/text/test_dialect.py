@@ -222,7 +222,7 @@ def test_an_unknown_encoding(given: str):
 def test_bytes_that_would_not_come_back_are_refused():
     raw = b"a,b\n1,2\n\x87\x90,3\n"  # one of two spellings that Windows-31J has of the same character
     assert raw.decode("cp932").encode("cp932") != raw
-    with pytest.raises(DataError, match=r"CP932 does not give back the bytes.*iconv"):
+    with pytest.raises(DataError, match=r"CP932 does not reproduce the bytes.*iconv"):
         table(raw, encoding="cp932")
 
 

@@ -262,7 +262,7 @@ def test_find():
 
 def test_find_does_not_take_cells_for_names():
     of = table("17,0.471,Smith,\n18,-0.838,Jones,yes\n")
-    with pytest.raises(UsageError, match="no column 'label'; its names have numbers among them") as error:
+    with pytest.raises(UsageError, match="no column 'label'; some of its names are numbers") as error:
         of.find("label")
     assert "0.471" not in str(error.value)
     assert "Smith" not in str(error.value)

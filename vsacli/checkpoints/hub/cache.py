@@ -40,7 +40,7 @@ class CachedCheckpoint:
 def parse_ref(text: str, revision: str | None = None) -> HubRef:
     """``ORG/NAME`` or ``ORG/NAME@REVISION`` as a `HubRef`.
 
-    Both parts become folders of the cache, so that nothing is let through that could lead out of it.
+    Both parts become folders of the cache, so nothing that could lead out of it is accepted.
 
     Raises
     ------
@@ -59,11 +59,11 @@ def parse_ref(text: str, revision: str | None = None) -> HubRef:
     except HFValidationError:
         valid = False
     if not valid:
-        raise UsageError(f"{text}: no name of a Hub repository; give ORG/NAME or ORG/NAME@REVISION")
+        raise UsageError(f"{text}: not the name of a Hub repository; give ORG/NAME or ORG/NAME@REVISION")
     if revision is None:
         revision = named if at else DEFAULT_REVISION
     if not _REVISION.fullmatch(revision) or len(revision) > 200 or any(set(p) == {"."} for p in revision.split("/")):
-        raise UsageError(f"{repo}: revision {revision!r} cannot be one; give a branch, a tag or a commit")
+        raise UsageError(f"{repo}: revision {revision!r} is not valid; give a branch, a tag or a commit")
     return HubRef(repo, revision)
 
 
@@ -92,7 +92,7 @@ def cached_checkpoints(cache_dir: Path | None = None) -> list[CachedCheckpoint]:
     try:
         info = scan_cache_dir(cache_dir or constants.HF_HUB_CACHE)
     except (CacheNotFound, ValueError):
-        return []  # nothing was ever fetched; a file in its place is told of when something is
+        return []  # nothing was ever fetched; a file in its place is reported when something is
     found = []
     for repo in sorted(info.repos, key=lambda r: r.repo_id):
         if repo.repo_type != "model":
@@ -128,7 +128,7 @@ def has_hash(file: Path, etag: str) -> bool:
 
 
 def remove(file: Path) -> None:
-    """Take a bad file out of the cache, and the blob that it links to."""
+    """Remove a bad file from the cache, and the blob that it links to."""
     blob = file.parent / os.readlink(file) if file.is_symlink() else None
     file.unlink(missing_ok=True)
     if blob is not None:

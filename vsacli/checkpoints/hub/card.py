@@ -57,12 +57,10 @@ def hub_folder(checkpoint: Checkpoint, repo: str, *, license: str | None = None)
     CheckpointError
         If a file cannot be read again, or the card's own metadata cannot be understood.
     UsageError
-        If the licence is no identifier.
+        If the licence is not an identifier.
     """
     if license is not None and re.fullmatch(r"[\w.+-]{1,80}", license) is None:
-        raise UsageError(
-            f"--license {license}: no identifier of a licence; give one such as apache-2.0, mit, cc-by-4.0"
-        )
+        raise UsageError(f"--license {license}: not a licence identifier; give one such as apache-2.0, mit, cc-by-4.0")
     folder = checkpoint.path
     assert folder is not None
     try:
@@ -83,7 +81,7 @@ def hub_folder(checkpoint: Checkpoint, repo: str, *, license: str | None = None)
 
 
 def without_paths(value: Any) -> Any:
-    """JSON in which every absolute path is only its last part: folders tell names of people and projects."""
+    """JSON in which every absolute path is only its last part: names of folders reveal people and projects."""
     if isinstance(value, str):
         return _PATH.sub(lambda found: found[1] or "FOLDER", value)
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""What fetching from the Hub and publishing there share: address, token, and a client that keeps quiet."""
+"""What fetching from the Hub and publishing there share: address, token, and a client that logs nothing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LOGIN = "log in with `hf auth login`, or set HF_TOKEN"
 
 
 def check_token(token: str | None) -> None:
-    """Refuse what no server could take for a token."""
+    """Refuse what cannot be a token."""
     if token is not None and re.fullmatch(r"[!-~]+", token) is None:
         raise UsageError("the token is empty or has characters that no token has; see https://hf.co/settings/tokens")
 
@@ -27,14 +27,14 @@ def transport_error() -> type[Exception]:
 
 
 def check_endpoint(endpoint: str) -> None:
-    """Refuse what is no address of a Hub."""
+    """Refuse what is not the address of a Hub."""
     try:
         parts = urlsplit(endpoint)
         valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         valid = False
     if not valid or not endpoint.isprintable() or " " in endpoint:
-        raise UsageError(f"HF_ENDPOINT {endpoint!r} is no address; give one such as https://huggingface.co")
+        raise UsageError(f"HF_ENDPOINT {endpoint!r} is not an address; give one such as https://huggingface.co")
 
 
 @contextmanager

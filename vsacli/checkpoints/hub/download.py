@@ -139,7 +139,7 @@ class _Download:
         if not re.fullmatch(r"[0-9a-f]{40}", commit) or not re.fullmatch(r"[\w.+-]{1,200}", etag) or set(etag) == {"."}:
             raise self._error(name, "the answer is not a Hub's", "check HF_ENDPOINT and the proxy")
         if (found.size or 0) > LARGEST[name]:
-            raise self._error(name, f"{found.size:,} bytes are more than any of ours has", "check the name")
+            raise self._error(name, f"{found.size:,} bytes are more than any of our files has", "check the name")
         return commit, etag
 
     def _get(self, name: str, commit: str, etag: str) -> Path:
@@ -195,14 +195,17 @@ class _Download:
             self._explain(e, name)
 
     def _explain(self, e: Exception, name: str) -> NoReturn:
-        """Raise what an exception of the client means; some are subclasses of others, so that the order matters."""
+        """Raise our error for an exception of the client; some are subclasses of others, so the order matters."""
         from huggingface_hub import errors
 
         cause = e.__cause__ if isinstance(e, errors.LocalEntryNotFoundError) and e.__cause__ is not None else e
         status = getattr(getattr(cause, "response", None), "status_code", None)
         page = f"{self.endpoint}/{self.ref.repo}"
         if isinstance(cause, errors.OfflineModeIsEnabled):
-            what, then = "it is not in the cache, and the Hub is offline by HF_HUB_OFFLINE", "unset that to fetch it"
+            what, then = (
+                "it is not in the cache, and the Hub is offline because of HF_HUB_OFFLINE",
+                "unset that to fetch it",
+            )
         elif isinstance(cause, errors.GatedRepoError):
             what = "the repository is gated"
             then = f"ask for access at {page}" + ("" if self.token else f", then {LOGIN}")

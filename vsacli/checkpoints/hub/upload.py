@@ -64,7 +64,7 @@ def publish(
     check_endpoint(address)
     check_token(token)
     if constants.is_offline_mode():
-        raise CheckpointError(f"{repo}: the Hub is offline by HF_HUB_OFFLINE; unset that to publish")
+        raise CheckpointError(f"{repo}: the Hub is offline because of HF_HUB_OFFLINE; unset that to publish")
     if token is None:
         raise UsageError(f"{repo}: publishing needs a token with the right to write; {LOGIN}")
     api = HfApi(endpoint=address, token=token, library_name="vsacli", library_version=__version__)
@@ -86,7 +86,7 @@ def publish(
 
 
 def _explain(e: Exception, repo: str, endpoint: str) -> NoReturn:
-    """Raise what an exception of the client means; some are subclasses of others, so that the order matters."""
+    """Raise our error for an exception of the client; some are subclasses of others, so the order matters."""
     from huggingface_hub import errors
 
     if isinstance(e, RuntimeError) and isinstance(e.__cause__, Exception):
@@ -102,7 +102,7 @@ def _explain(e: Exception, repo: str, endpoint: str) -> NoReturn:
     elif status == 400 and said:
         what, then = f"the Hub refused it: {said}", "correct that"
     elif status in (409, 412):
-        what, then = "somebody else changes the repository at this moment", "try again"
+        what, then = "somebody else is changing the repository", "try again"
     elif status == 429:
         what, then = "too many requests for now", "try again later"
     elif status is not None:

@@ -1,4 +1,4 @@
-"""`vsa label --report`: one HTML page that tells what was filled, how certain that is, and what to label next.
+"""`vsa label --report`: one HTML page that shows what was filled, how certain that is, and what to label next.
 
 Study --facts--> plain numbers and text --svg, page--> one file
 """

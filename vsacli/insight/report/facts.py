@@ -229,7 +229,7 @@ def _told_certainty(study: Study, value: float) -> str:
 
 
 def _number(value: float) -> str:
-    """Four digits; in powers of ten where that is long."""
+    """Four digits; in powers of ten if that is long."""
     if value and not 1e-6 <= abs(value) < 1e12:
         return f"{value:.4g}"
     text = plain_number(value)

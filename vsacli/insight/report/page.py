@@ -106,7 +106,7 @@ def _certainty(facts: ReportFacts) -> str:
     if facts.kind == "classification":
         words = (
             "The confidence of each answer is the network's own estimate of the chance that it is right. "
-            "On a table unlike those it learned from it can be too sure: <code>vsa eval</code> tells for this one."
+            "On a table unlike those it learned from it can be too sure: <code>vsa eval</code> checks it on this table."
         )
         axis = "confidence"
     else:
@@ -185,12 +185,12 @@ def _leaning(facts: ReportFacts) -> str:
         "Of columns that say the same, each can seem to matter little."
     )
     more = "" if len(facts.leaning) < 20 else " The 20 columns by which the answers differ most were tried."
-    chart = leaning_bars(facts.leaning, "How much the answers lean on each column", classes)
+    chart = leaning_bars(facts.leaning, "How much the answers depend on each column", classes)
     header = ["column", "mean change", *(["other labels"] if classes else [])]
     cells = [[name, f"{change:.3f}", *([f"{rows:.1%}"] if classes else [])] for name, rows, change in facts.leaning]
-    table = _table("How much the answers lean on each column", header, cells, numbers=(1, 2))
+    table = _table("How much the answers depend on each column", header, cells, numbers=(1, 2))
     return _section(
-        "columns", "Columns that the answers lean on", f"<p>{words}{more}</p>", chart, _details(table), whole=True
+        "columns", "Columns that the answers depend on", f"<p>{words}{more}</p>", chart, _details(table), whole=True
     )
 
 
@@ -233,7 +233,7 @@ def _table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]], n
 
 
 def _breakable(name: str) -> str:
-    """A name that may go on in the next line where its parts end."""
+    """A name that may be broken into lines between its parts."""
     return "<wbr>".join(escaped(part) for part in re.split(r"(?<=[_/.:-])", name))
 
 

@@ -50,7 +50,7 @@ def in_processes(workers: int) -> Engine:
             lost = ", ".join(part.path for part in waiting.values())
             raise ResourceError(
                 f"a worker process ended unexpectedly (killed, or out of memory) at {lost}; "
-                f"run it again to go on, with fewer --workers"
+                f"run it again to resume, with fewer --workers"
             ) from None
         finally:
             _stop(pool)

@@ -1,4 +1,4 @@
-"""Which files of a folder are parts of the table, whether they fit together, and where labeled ones may go."""
+"""Which files of a folder are parts of the table, whether they fit together, and where labeled parts may be written."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ class Part:
 
 
 def find_parts(folder: str) -> tuple[list[Part], list[str]]:
-    """The parts of a folder and of the folders in it (links, too), sorted by name; and the names of other files.
+    """The parts of a folder and its subfolders (also behind links), sorted by name; and the names of other files.
 
     Names that begin with `_` or `.` are neither: Spark, Hive and Arrow keep notes and unfinished files in them.
 
     Raises
     ------
     DataError
-        There is no part, or a link goes round in a circle.
+        There is no part, or links form a circle.
     """
     names: list[str] = []
     others: list[str] = []
@@ -83,7 +83,7 @@ def find_parts(folder: str) -> tuple[list[Part], list[str]]:
                 (names if file.lower().endswith(ENDINGS) else others).append(name)
     if not names:
         what = (
-            f"; {some(sorted(others), 1)} is no Parquet: name one file, or save the parts as Parquet" if others else ""
+            f"; {some(sorted(others), 1)} is not Parquet: name one file, or save the parts as Parquet" if others else ""
         )
         raise DataError(f"{folder} is a folder without Parquet parts (*.parquet, *.pq){what}")
     names.sort()
@@ -112,7 +112,7 @@ def check_parts(parts: Sequence[Part]) -> tuple[list[str], list[Part]]:
         if [key for key, _ in part.keys] != [key for key, _ in parts[0].keys]:
             raise DataError(
                 f"{part.path}: its folders are named {_named(part)}, those of {parts[0].path} {_named(parts[0])}; "
-                f"label them apart"
+                f"label them separately"
             )
         checked.append(dataclasses.replace(part, n_rows=table.n_rows))
     columns = [column.name for column in first]
@@ -129,14 +129,14 @@ def check_folders(folder: str, output: str | None, parts: Sequence[Part], labele
     UsageError
         No folder is named, one of the two lies in the other, or a part would replace an input.
     OutputError
-        It cannot be written, or holds Parquet files that are no parts of this table.
+        It cannot be written, or holds Parquet files that are not parts of this table.
     """
     if output is None or output == "-":
         raise UsageError(f"{folder} is a folder: name the folder for its labeled parts with --output")
     source, sink = os.path.realpath(folder), os.path.realpath(output)
     if os.path.commonpath([source, sink]) in (source, sink):
         raise UsageError(
-            f"--output {output}: a folder is not labeled in place, nor into a folder that holds it or that it holds; "
+            f"--output {output}: a folder cannot be labeled in place, nor into a folder inside it or around it; "
             f"name another one"
         )
     if os.path.lexists(sink) and not os.path.isdir(sink):
@@ -163,7 +163,7 @@ def check_folders(folder: str, output: str | None, parts: Sequence[Part], labele
     if strangers:
         raise OutputError(
             f"cannot write {output}: it holds {some(strangers, 1)}, which {folder} does not, and readers would take "
-            f"all for one table; remove what is old, or name another folder"
+            f"all for one table; remove old files, or name another folder"
         )
 
 
@@ -192,7 +192,7 @@ class _Column:
     name: str
     kind: pa.DataType
     part: Part
-    wider: str = ""  # for its numbers, where parts hold them in several types
+    wider: str = ""  # for its numbers, if parts hold them in several types
 
     def meet(self, kind: pa.DataType, part: Part) -> bool:
         """Take in its type in another part; whether it goes with those of the others."""

@@ -86,7 +86,7 @@ class Plan:
     column : int or None
         Where the target lies in each part; None if the parts lack it (then it is added).
     categorical : bool
-        Its labels are categories, also where a part has none.
+        Its labels are categories, even if a part has none.
     target : Target
         Of all parts, without its rows: how to spell classes and numbers.
     no_label : pa.Array
@@ -123,7 +123,7 @@ def make_plan(
     Parameters
     ----------
     folder : str
-        What messages call the table.
+        The name of the table in messages.
     columns, parts
         As `check_parts` gives them.
     options, labeled, progress
@@ -142,8 +142,7 @@ def make_plan(
         column = held.find(options.target)
         if column >= len(parts[0].open().columns):
             raise UsageError(
-                f"{options.target!r} stands in the names of folders of {folder}, not in the files; "
-                f"name another --target"
+                f"{options.target!r} is in the folder names of {folder}, not in the files; name another --target"
             )
         survey = survey_target(parts, column, options.target)
         held = HeldTable(folder, columns, len(survey.cells), {column: survey.cells}, survey.where)
@@ -173,7 +172,7 @@ def make_plan(
 
 
 def _count_blanks(report: LabelReport, survey: Survey | None, parts: Sequence[Part]) -> None:
-    """Count all rows of the folder, where the report counts those that are held."""
+    """Count all rows of the folder; the report counts those that are held."""
     report.rows = sum(part.n_rows for part in parts)
     if survey is None:
         report.missing, report.missing_tokens = report.rows, {"": report.rows}
@@ -207,7 +206,7 @@ def _prepare(job: Job, target: Target, parts: Sequence[Part], survey: Survey | N
     all_labeled = survey.places[given[given >= n_context] - n_context] if survey else labeled_rows
     rows = _sample(report.rows, labeled_rows, len(names), options.seed)
     if len(rows) < report.rows:
-        report.notes.append(f"what columns hold was decided from a sample of {len(rows):,} rows and all labels")
+        report.notes.append(f"column types were decided from a sample of {len(rows):,} rows and all labels")
 
     held, counters = _read_rows(job, parts, rows)
     if context is not None:
@@ -253,7 +252,7 @@ def _structure(
     signatures: np.ndarray,
     seed: int,
 ) -> KnownStructure | None:
-    """What the sampled rows say of any row, for a network that reads it."""
+    """The structure of the sampled rows, for a network that reads it."""
     from vsacli.inference.passes import TargetScale
     from vsacli.inference.structure import structure_of_table
     from vsacli.support.threads import numpy_on_one_thread
@@ -317,7 +316,7 @@ def _read_rows(job: Job, parts: Sequence[Part], rows: np.ndarray) -> tuple[HeldT
 
 @dataclass
 class _Range:
-    """How far the integers of a column reach."""
+    """The range of the integers of a column."""
 
     low: int = 0
     high: int = 0
@@ -340,7 +339,7 @@ class _Range:
 
 
 def columns_of_part(part: Part, names: Sequence[str], columns: Iterable[int]) -> Iterator[tuple[int, pa.Array]]:
-    """Columns of a part, in the types that encoders know; keys of folder names are columns, too."""
+    """Columns of a part, in the types that encoders know; keys of folder names are columns as well."""
     import pyarrow as pa
 
     from vsacli.attributes.choose import simplified

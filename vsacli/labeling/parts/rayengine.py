@@ -1,6 +1,6 @@
-"""Parts labeled on Ray: on a cluster, or in processes that Ray starts here.
+"""Parts labeled with Ray: on a cluster, or in processes that Ray starts here.
 
-A part is a task. Ray starts it again where a worker or a machine is lost; since a part is written complete or
+A part is a task. Ray starts it again if a worker or a machine is lost; since a part is written complete or
 not at all, and its answers depend on the plan alone, the files come out the same.
 """
 
@@ -67,7 +67,7 @@ def _connect(address: str | None, workers: int | None) -> None:
     on_sigterm = signal.getsignal(signal.SIGTERM)
     try:
         ray.init(address=address or "local", log_to_driver=False, logging_level=logging.CRITICAL, **here)
-    except Exception as error:  # Ray raises plain ones, too: "The current node timed out during startup"
+    except Exception as error:  # Ray also raises plain ones: "The current node timed out during startup"
         where = f"the cluster at {address} cannot be reached" if address else "Ray cannot be started here"
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise ResourceError(f"{where} ({reason}); see --ray-address") from None
@@ -102,7 +102,7 @@ def _run_tasks(plan: Plan, parts: Sequence[Part], output: str, workers: int | No
             reason = (str(error).splitlines() or [type(error).__name__])[0]
             raise ResourceError(
                 f"{part.path}: Ray lost its worker {RETRIES + 1} times ({type(error).__name__}: {reason}); "
-                f"run it again to go on"
+                f"run it again to resume"
             ) from None
 
 

@@ -1,4 +1,4 @@
-"""Which parts a run has finished, kept beside them until all are: an interrupted run goes on from there."""
+"""Which parts a run has finished, kept beside them until all are: an interrupted run resumes from there."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Record:
         self._write(dataclasses.asdict(report))
 
     def complete(self) -> None:
-        """All parts are finished: the record is of no use any more."""
+        """All parts are finished: the record is no longer needed."""
         if self._file is not None:
             self._file.close()
         with contextlib.suppress(OSError):
@@ -93,7 +93,7 @@ class Record:
             raise OutputError(f"cannot write {self._path}: {error.strerror}") from None
 
     def _read(self) -> list[dict]:
-        """The lines of an unfinished run; a last line that was cut off is none."""
+        """The lines of an unfinished run, without a last line that was cut off."""
         lines = []
         with contextlib.suppress(OSError, ValueError), open(self._path, encoding="utf-8") as file:
             for text in file:

@@ -34,7 +34,7 @@ def label_folder(
     """Label the parts of a folder into another folder, each under its own name.
 
     The answers depend on the files and options alone, not on the engine (:mod:`vsacli.labeling.parts.plan`). A run that
-    was interrupted goes on when it is called again with the same inputs and options.
+    was interrupted resumes when it is called again with the same inputs and options.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def label_folder(
         plan = make_plan(folder, columns, parts, options, labeled=labeled, progress=progress)
         report = plan.report
         if others:
-            report.notes.append(f"not copied, because they are no Parquet: {some(others, 5)}")
+            report.notes.append(f"not copied, because they are not Parquet: {some(others, 5)}")
         try:
             os.makedirs(output, exist_ok=True)
         except OSError as error:
@@ -88,7 +88,7 @@ def _label_parts(
     report = plan.report
     if record.finished:
         report.notes.append(
-            f"an interrupted run goes on: {len(record.finished):,} of {len(parts):,} parts were finished and are kept"
+            f"resuming an interrupted run: {len(record.finished):,} of {len(parts):,} parts were finished and are kept"
         )
     elif record.restarted:
         report.notes.append(f"{output} holds an unfinished run of other inputs or options: all parts are labeled again")

@@ -1,4 +1,4 @@
-"""One part: its missing labels answered, and the part written with them."""
+"""One part: its missing labels filled in, and the part written with them."""
 
 from __future__ import annotations
 

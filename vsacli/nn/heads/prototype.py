@@ -18,7 +18,7 @@ class PrototypeHead(nn.Module):
     ----------
     learned_scale : bool
         True learns :math:`\tau` and takes distances as means over attributes, so that a table of
-        a thousand columns is no surer than one of ten. False is the paper: :math:`\tau = 1`, sums.
+        a thousand columns is not more confident than one of ten. False is the paper: :math:`\tau = 1`, sums.
     """
 
     def __init__(self, learned_scale: bool) -> None:

@@ -30,7 +30,7 @@ class TargetWriter:
     Parameters
     ----------
     file, footer
-        The file, as Arrow and as we see it; the footer is changed where the column must be stored in another way.
+        The file, as Arrow and as we see it; the footer is changed if the column must be stored in another way.
     j
         The label column.
     read_group

@@ -129,7 +129,7 @@ def read_footer(file: BinaryIO, name: str) -> Footer:
     InputError
         The file is cut off.
     DataError
-        It is no Parquet file, or an encrypted or damaged one.
+        It is not a Parquet file, or it is encrypted or damaged.
     """
     file.seek(0, 2)
     size = file.tell()
@@ -140,7 +140,7 @@ def read_footer(file: BinaryIO, name: str) -> Footer:
     if head == _ENCRYPTED or tail[4:] == _ENCRYPTED:
         raise DataError(f"{name}: the Parquet file is encrypted; decrypt it first")
     if head != MAGIC:
-        raise DataError(f"{name}: this is no Parquet file (it does not start with PAR1)")
+        raise DataError(f"{name}: this is not a Parquet file (it does not start with PAR1)")
     if size < 12 or tail[4:] != MAGIC:
         raise InputError(f"{name}: the Parquet file is cut off (its end is missing); copy or download it again")
     length = int.from_bytes(tail[:4], "little")
@@ -178,7 +178,7 @@ def _check(footer: Footer) -> None:
                 *(get(group, field, 0) for field in Group if field not in (Group.COLUMNS, Group.SORTING)),
             ]
             if not all(type(number) is int and number >= 0 for number in numbers):
-                raise ValueError("a place or size is no number")
+                raise ValueError("a place or size is not a number")
             if (Chunk.OFFSET_INDEX in chunk) > (Chunk.OFFSET_INDEX_LENGTH in chunk):
                 raise ValueError("a page index has no length")
             parts = [

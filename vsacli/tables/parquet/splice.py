@@ -132,7 +132,7 @@ def _cuts(
 ) -> tuple[list[_Cut], list[tuple[Struct, Struct]]]:
     """What to leave out, in file order: the replaced chunks and what indexes them, and all offset indexes.
 
-    The offset indexes of chunks that stay are returned, to be written anew: they hold offsets.
+    The offset indexes of chunks that stay are returned, to be rewritten: they hold offsets.
     """
     cuts: list[_Cut] = []
     indexes: list[tuple[Struct, Struct]] = []
@@ -163,7 +163,7 @@ def _read_index(source: BinaryIO, cut: _Cut, name: str) -> Struct:
     try:
         index, _ = decode(source.read(cut.end - cut.start))
         if not all(type(get(page, 1)) is int for page in get(index, 1)):
-            raise ValueError("a place is no number")
+            raise ValueError("a place is not a number")
     except (ValueError, LookupError, TypeError, RecursionError) as error:
         raise DataError(f"{name}: the Parquet file is damaged (its page index cannot be read: {error})") from None
     return index

@@ -1,6 +1,6 @@
 """A Parquet file as a table: reading its columns, and writing it with the missing labels filled.
 
-Only the data of the label column are written anew, in the row groups where a label is filled; everything else is
+Only the data of the label column are rewritten, in the row groups where a label is filled; everything else is
 copied byte for byte (see :mod:`vsacli.tables.parquet.splice`).
 """
 
@@ -42,14 +42,14 @@ class ParquetTable:
     source
         Its path, or its bytes.
     name
-        What messages call it; the path if not given.
+        Its name in messages; the path if not given.
 
     Raises
     ------
     InputError
         The file cannot be read, or is cut off.
     DataError
-        It is no Parquet file, or it is damaged or encrypted.
+        It is not a Parquet file, or it is damaged or encrypted.
     """
 
     decimal = "."
@@ -91,7 +91,7 @@ class ParquetTable:
             why = f" ({_first_line(error)})" if values_shown() else ""
             raise DataError(
                 f"{self.name}: column {self.columns[j]!r} holds what its type {column.type} does not allow{why}; "
-                f"if it is no text in UTF-8, store it as binary"
+                f"if it is not UTF-8 text, store it as binary"
             ) from None
         return column
 
@@ -205,7 +205,7 @@ class ParquetTable:
         damaged = f"{self.name}: the data of column {self.columns[j]!r} are damaged"
         try:
             cells = _one_array(read(self._arrow_file(dictionaries)).column(0))
-        except MemoryError:  # an ArrowException, too
+        except MemoryError:  # also an ArrowException
             raise
         except (pa.ArrowException, OSError) as error:
             raise DataError(f"{damaged} ({_first_line(error)})") from None

@@ -29,7 +29,7 @@ def decode(data: bytes | memoryview, at: int = 0) -> tuple[Struct, int]:
     Raises
     ------
     ValueError
-        The bytes are no such struct.
+        The bytes are not such a struct.
     """
     try:
         return _Decoder(data, at).struct()

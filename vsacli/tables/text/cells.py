@@ -1,4 +1,4 @@
-"""Cells of a text table: from bytes to values and back. Quotes go on and off here, nothing is interpreted."""
+"""Cells of a text table: from bytes to values and back. Quotes are added and removed here; nothing is interpreted."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def unquoted(data: Bytes, first: Positions, stop: Positions, dialect: Dialect) -
     if inner.size:
         inner = inner[plain[np.searchsorted(offsets, inner, side="right") - 1]]
     if inner.size:
-        # Inside quotes they come in pairs; of each pair one goes.
+        # Inside quotes they come in pairs; one of each pair is removed.
         cell = np.searchsorted(offsets, inner, side="right")
         if inner.size % 2 or (inner[1::2] - inner[::2] != 1).any() or (cell[1::2] != cell[::2]).any():
             return _unquoted_one_by_one(data, first, stop, escape=False)
@@ -106,7 +106,7 @@ def quoted(values: pa.Array, dialect: Dialect, always: bool) -> pa.Array:
     Raises
     ------
     ValueError
-        A value needs quotes in a file that knows none. Its argument is the value.
+        A value needs quotes in a file without quoting. Its argument is the value.
     """
     import pyarrow as pa
     import pyarrow.compute as pc

@@ -1,4 +1,4 @@
-"""What separates the cells of a text file, decided over all of it, and said.
+"""What separates the cells of a text file, decided over all of it and reported in notes.
 
 Lines above the header are set aside first (see `preamble`).
 
@@ -16,7 +16,7 @@ The decimal mark: a comma, if the file is not separated by commas and more colum
 that can only be read so (`1,5`, `0,250`, `1.234,5`) than have numbers that can only be read with a
 point (`1.5`, `1,234.5`). `1,234` alone can be either: it counts for the comma in a file separated by
 semicolons, which is what spreadsheets write where the comma is the decimal mark; there a tie is
-for the comma, too (`1.2` may be a version or a date).
+for the comma as well (`1.2` may be a version or a date).
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def name_of(delimiter: int) -> str:
 
 
 def detect(data: Bytes, start: int, name: str, delimiter: str | None = None, header_line: int | None = None) -> Layout:
-    """Find the dialect of the text in `data[start:]` and the cells under it.
+    """Find the dialect of the text in `data[start:]` and the cells that it gives.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def detect(data: Bytes, start: int, name: str, delimiter: str | None = None, hea
     delimiter : str, optional
         As given by the user.
     header_line : int, optional
-        Number of the line with the header, from 1. If left out, the first one that is no comment.
+        Number of the line with the header, from 1. If left out, the first one that is not a comment.
 
     Raises
     ------
@@ -138,9 +138,9 @@ def detect(data: Bytes, start: int, name: str, delimiter: str | None = None, hea
         notes.append(f"delimiter: {name_of(dialect.delimiter)} (detected)")
     notes += _oddities(data, index)
     if dialect.escape:
-        notes.append('quotes in cells: behind a backslash (\\"), as doubled ones they would not fit')
+        notes.append('quotes in cells: escaped by a backslash (\\"), since the table cannot be read with doubled ones')
     if not dialect.quoting:
-        notes.append("quotes: plain text (as quotes around cells they would not fit)")
+        notes.append("quotes: plain text (the table cannot be read with quotes around cells)")
     if index.trailing:
         notes.append(f"each row ends with one more {name_of(dialect.delimiter)} than the header: kept, not a column")
     return Layout(dialect, index, dialect.delimiter, notes)
@@ -164,7 +164,7 @@ def contains(data: Bytes, byte: int) -> bool:
 
 
 def _oddities(data: Bytes, index: SpanIndex) -> list[str]:
-    """Say what may be more than one table in a file: a header that comes again, blank lines between rows."""
+    """Notes on what may be more than one table in a file: a repeated header, blank lines between rows."""
     notes = []
     if index.repeated is not None:
         row, at = index.repeated
@@ -237,7 +237,7 @@ def _closes_behind_backslash(cell: bytes) -> bool:
 
 
 def _mostly_quoted(data: Bytes, index: SpanIndex) -> bool:
-    """Say whether most cells that begin with a quote end with one, too: then it is no plain text."""
+    """Say whether most cells that begin with a quote also end with one: then quotes are not plain text."""
     opened = closed = 0
     for begin, end in index.header_cells():
         opened += data[begin:end].tobytes().startswith(b'"')
@@ -267,7 +267,7 @@ def _error(data: Bytes, name: str, dialect: Dialect, misfit: Misfit, free: bool)
 
 
 def _repair(data: Bytes, misfit: Misfit, delimiter: int) -> str:
-    """Say what may be the matter with a row that has too many or too few cells."""
+    """Suggest what may be wrong with a row that has too many or too few cells."""
     stop = int(min(data.size, misfit.position + WINDOW))
     line = data[misfit.position : stop].tobytes().split(b"\n", 1)[0].split(b"\r", 1)[0]
     mark = bytes([delimiter])

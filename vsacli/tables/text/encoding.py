@@ -55,7 +55,7 @@ def to_utf8(data: bytes | bytearray, name: str, encoding: str | None = None) -> 
     Returns
     -------
     text : bytes
-        `data` itself, where that is UTF-8.
+        `data` itself, if that is UTF-8.
     start : int
         Where the text begins, after a mark.
     encoding : Encoding
@@ -75,7 +75,7 @@ def to_utf8(data: bytes | bytearray, name: str, encoding: str | None = None) -> 
             _refuse_utf16(data, name)
         return data, start, found
     text = _transcode(data, start, found.codec, name)
-    return text, len(codecs.BOM_UTF8) * text.startswith(codecs.BOM_UTF8), found  # GB 18030 and UTF-7 have marks, too
+    return text, len(codecs.BOM_UTF8) * text.startswith(codecs.BOM_UTF8), found  # GB 18030 and UTF-7 also have marks
 
 
 def _find(data: bytes | bytearray, name: str, encoding: str | None) -> Encoding:
@@ -94,7 +94,7 @@ def _find(data: bytes | bytearray, name: str, encoding: str | None) -> Encoding:
 
 def _codec_name(encoding: str) -> str:
     try:
-        "".encode(encoding)  # also refuses codecs that are no text encoding, such as base64
+        "".encode(encoding)  # also refuses codecs that are not text encodings, such as base64
         return codecs.lookup(encoding).name
     except (LookupError, ValueError):
         raise UsageError(f"--encoding {encoding}: no such encoding; try utf-8, utf-16, latin-1 or cp1252") from None
@@ -133,7 +133,7 @@ def _refuse_utf16(data: bytes | bytearray, name: str) -> None:
     nuls = data.count(0)
     if nuls > _NUL_SHARE * len(data):
         raise DataError(
-            f"{name}: {nuls} of {len(data)} bytes are NUL, so this is UTF-16 without a byte order mark, or no text; "
+            f"{name}: {nuls} of {len(data)} bytes are NUL, so this is UTF-16 without a byte order mark, or not text; "
             f"try --encoding utf-16{_byte_order(data)}"
         )
 
@@ -159,7 +159,7 @@ def _transcode(data: bytes | bytearray, start: int, codec: str, name: str) -> by
         if view[checked : checked + len(back)] != back or (final and checked + len(back) != len(data)):
             line = line_of(text, len(text) - len(piece.encode(errors="replace")))
             raise DataError(
-                f"{name}: {codec.upper()} does not give back the bytes from line {line} on as they are; "
+                f"{name}: {codec.upper()} does not reproduce the bytes from line {line} on; "
                 f"convert the file to UTF-8 first (iconv -f {codec} -t utf-8)"
             )
         checked += len(back)
@@ -180,7 +180,7 @@ def line_of(data: bytes | bytearray | memoryview, at: int) -> int:
 
 
 def not_in_encoding(error: UnicodeEncodeError, encoding: Encoding, name: str) -> DataError:
-    """What to raise where a label has a character that the encoding of the file `name` lacks."""
+    """The error for a label with a character that the encoding of the file `name` lacks."""
     what = quoted(error.object[error.start : error.end], "a character of a label")
     return DataError(
         f"{name}: {what} cannot be written in the file's encoding, {encoding.codec}; convert the file to UTF-8 first"

@@ -19,7 +19,7 @@ class FileBytes:
     """A file as an array of bytes that is sliced, each slice read from the disk.
 
     The file is kept open: one that is renamed or replaced meanwhile (by the output, say) is still there. One that is
-    written to is not: its time of change or its size tells, and reading it raises InputError.
+    written to is not: its time of change or its size shows it, and reading it raises InputError.
     """
 
     def __init__(self, descriptor: int, name: str) -> None:
@@ -29,7 +29,7 @@ class FileBytes:
 
     @classmethod
     def of(cls, path: str, name: str, data: bytes | bytearray | memoryview) -> FileBytes | None:
-        """The file at `path` if it still holds `data`; None if not, or if it is no regular file."""
+        """The file at `path` if it still holds `data`; None if not, or if it is not a regular file."""
         try:
             if not stat.S_ISREG(os.stat(path).st_mode):  # opening a named pipe would wait for somebody to write
                 return None

@@ -1,7 +1,7 @@
 """What stands above the header of a text file: a line `sep=;`, comment lines, or whatever the user says.
 
-All of it is kept and belongs to no row. Comment lines begin with `#`. They are only taken for such if the first line
-that is none has other cells than they do: `#id,x,y` above `1,2,3` is the header.
+All of it is kept and belongs to no row. Comment lines begin with `#`. They are only taken for comments if the
+first other line has other cells than they do: `#id,x,y` above `1,2,3` is the header.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def comment_lines(data: Bytes, start: int, marks: bytes) -> tuple[int, int]:
     if len(begins) < 2:
         return 0, start
     sizes = np.array([[header_size(data, begin, Dialect(mark)) for begin in begins] for mark in marks])
-    widths = sizes[sizes[:, -1].argmax()]  # under the delimiter that makes most cells of the first line that is none
+    widths = sizes[sizes[:, -1].argmax()]  # with the delimiter that makes most cells of the first other line
     if widths[-1] < 2:
         return 0, start
     header = int(np.flatnonzero(widths == widths[-1])[0])

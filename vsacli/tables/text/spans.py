@@ -60,9 +60,9 @@ class SpanIndex:
     doubtful : bool
         As in `Records`.
     gap : (int, int), optional
-        The first row that stands behind a blank line behind a row, and its first byte.
+        The first row after a gap (a blank line between rows), and its first byte.
     repeated : (int, int), optional
-        The first row that is the header once more (in a table of several columns), and its first byte.
+        The first row that repeats the header (in a table of several columns), and its first byte.
     """
 
     header_start: int = 0
@@ -168,7 +168,7 @@ def index_table(data: Bytes, start: int, dialect: Dialect, window: int | None = 
 def _behind_blank(
     kept: NDArray[np.bool_], below: NDArray[np.bool_], rows_above: bool, blank_above: bool
 ) -> tuple[int | None, bool]:
-    """Find the first record that is a row behind a blank line behind a row; or whether the next one would be."""
+    """Find the first row after a gap (a blank line between rows), or whether the next row would be one."""
     rows, blanks = np.flatnonzero(kept), np.flatnonzero(~kept & below)
     if blank_above and rows.size:
         return int(rows[0]), True

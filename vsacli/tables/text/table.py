@@ -40,14 +40,14 @@ class TextTable:
     delimiter, encoding : str, optional
         As given by the user; decided over the whole file if left out.
     header_line : int, optional
-        Number of the line with the header, from 1; the first that is no comment if left out.
+        Number of the line with the header, from 1; if left out, the first one that is not a comment.
     path : str, optional
         Where the same bytes lie: a large file is not kept in memory but read again from there.
 
     Raises
     ------
     DataError, UsageError
-        The bytes are no text of that encoding, or no table.
+        The bytes are not text of that encoding, or not a table.
     """
 
     is_text = True
@@ -324,7 +324,7 @@ _Edits = tuple[Positions, Positions, Bytes, Positions]
 
 
 def _merge(one: _Edits, other: _Edits) -> _Edits:
-    """Merge edits by position; where both are at one place, `one` comes first."""
+    """Merge edits by position; if both are at one place, `one` comes first."""
     order = np.argsort(np.concatenate((one[0], other[0])), kind="stable")
     begin = np.concatenate((one[3][:-1], other[3][:-1] + one[2].size))
     end = np.concatenate((one[3][1:], other[3][1:] + one[2].size))

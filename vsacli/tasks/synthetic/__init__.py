@@ -1,1 +1,1 @@
-"""Tasks that are made, not found: the random prior and the paper's Circle-Spiral data."""
+"""Synthetic tasks: the random prior and the paper's Circle-Spiral data."""

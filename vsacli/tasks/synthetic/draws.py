@@ -107,7 +107,7 @@ def pick_columns(nodes: Tensor, index: Tensor) -> Tensor:
 def exact_labels(draws: Draws, proportions: Tensor, n_rows: int, min_per_class: int) -> Tensor:
     """Labels (b, N) in random row order whose class counts follow the proportions (b, C).
 
-    Every class gets at least `min_per_class` rows (or an equal share where the rows do not suffice).
+    Every class gets at least `min_per_class` rows (or an equal share if there are too few rows).
     """
     counts = class_counts(proportions, n_rows, min_per_class)
     edges = counts.cumsum(1)

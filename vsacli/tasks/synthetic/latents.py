@@ -20,7 +20,7 @@ class TaskShape:
     n_classes : int
         0 for regression.
     min_per_class : int
-        Rows that every class has at least (fewer only where n_rows / n_classes is less).
+        Rows that every class has at least (fewer only if n_rows / n_classes is less).
     """
 
     n_tasks: int
@@ -48,7 +48,7 @@ class Latents:
     scores : Tensor (b, N, C or 1)
         What the answer is derived from; its first column is the regression target.
     labels : Tensor (b, N) long, optional
-        Classes, where the family draws them itself (then scores are not used for classification).
+        Classes, if the family draws them itself (then scores are not used for classification).
     """
 
     nodes: Tensor

@@ -1,4 +1,4 @@
-"""Curves and surfaces: classes that hang together along a shape, so that unlabeled rows tell where it runs."""
+"""Curves and surfaces: classes that lie along a shape, so that unlabeled rows show where it runs."""
 
 from __future__ import annotations
 

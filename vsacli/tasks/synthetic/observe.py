@@ -1,4 +1,4 @@
-"""From latent columns to the attributes of a table as somebody recorded it: units, categories, gaps, slips."""
+"""From latent columns to the attributes of a table as somebody recorded it: units, categories, gaps, errors."""
 
 from __future__ import annotations
 

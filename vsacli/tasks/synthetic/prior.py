@@ -76,7 +76,7 @@ def sample_prior(
         Of the device that the tasks are to be on. Its state decides them: the same state gives the same tasks (on
         one device and one version of torch), and it is advanced.
     min_per_class : int
-        Rows that every class has at least; where N / C is smaller, that many.
+        Rows that every class has at least; if N / C is smaller, that many.
     families : dict, optional
         Weight of each family, by name (keys of `FAMILIES`), in place of the usual mixture.
 
