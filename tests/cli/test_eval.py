@@ -105,7 +105,7 @@ def test_numbers(vsa, write: Write) -> None:
     assert done.code == 0
     ridge, prior = (table_row(done.stdout, "Hidden labels", m) for m in ("ridge", "prior"))
     assert float(ridge[1].split()[0]) < 0.1 < 0.9 < float(prior[1].split()[0])
-    assert "of its spread" in done.stdout.decode().splitlines()[-1]
+    assert "of their variance" in done.stdout.decode().splitlines()[-1]
 
 
 def test_records_of_a_table(vsa, write: Write, tmp_path: Path) -> None:

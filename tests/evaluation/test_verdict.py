@@ -82,7 +82,7 @@ def test_numbers(number_table) -> None:
     method.figures = {"r2": Interval(0.93, 0.91, 0.95), "coverage90": Interval(0.98, 0.9, 1.0)}
     assert (
         verdict(answer, method)
-        == "Yes: half of the numbers are within 0.5 of the truth, and they explain 93% of its spread."
+        == "Yes: half of the numbers are within 0.5 of the truth, and they explain 93% of their variance."
     )
     method.figures = {"r2": Interval(0.7, 0.5, 0.8), "coverage90": Interval(0.5, 0.4, 0.6)}
     assert verdict(answer, method).startswith("Yes, roughly")

@@ -81,7 +81,7 @@ def _numbers(answer: TableAnswer, method: MethodAnswers) -> str:
     r2, coverage = method.figures["r2"], method.figures["coverage90"]
     typical = float(np.median(np.abs(method.mean - answer.answer)))
     error = f"half of the numbers are within {typical:.3g} of the truth"
-    share = f"they explain {_percent(max(0.0, r2.value))} of its spread"
+    share = f"they explain {_percent(max(0.0, r2.value))} of their variance"
     if not r2.low > 0:
         return f"No: {error}, which is not clearly better than answering the mean everywhere; label more rows."
     bars = (

@@ -1,8 +1,8 @@
-"""Which columns the answers lean on: the contents of one column at a time are shuffled, and the rows asked again.
+"""Which columns the answers depend on: one column at a time is shuffled, and the rows are answered again.
 
 This is permutation importance (Breiman, 2001) of the *answers*: how much they change, not how much worse they get.
-With ten labels the latter cannot be measured. A column that the answers lean on need not have to do with the label,
-and of two columns that say the same each may seem to be of little use.
+With ten labels the latter cannot be measured. A column that the answers depend on may have nothing to do with the
+label, and of two columns with the same information each may seem to be of little use.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Leaning:
-    """How much the answers change with the contents of a column shuffled.
+class ColumnImportance:
+    """How much the answers change when a column is shuffled.
 
     Attributes
     ----------
@@ -42,10 +42,10 @@ class Leaning:
 
 
 MOST_COLUMNS = 20  # passes of the network
-MOST_ROWS = 200  # unlabeled rows asked again in each
+MOST_ROWS = 200  # unlabeled rows answered again in each
 
 
-def leaning(
+def column_importances(
     checkpoint: Checkpoint,
     x: np.ndarray,
     labeled: np.ndarray,
@@ -54,11 +54,12 @@ def leaning(
     columns: Sequence[tuple[int, int]],
     options: LabelOptions,
     progress: Progress,
-) -> list[Leaning]:
-    """How much the answers change when a column's contents change places among the unlabeled rows.
+) -> list[ColumnImportance]:
+    """How much the answers change when a column is shuffled among the unlabeled rows.
 
-    At most `MOST_ROWS` unlabeled rows are asked again, and at most `MOST_COLUMNS` columns tried: those by which the
-    answers differ most, each by the best of its attributes (share of variance between classes; squared correlation).
+    At most `MOST_ROWS` unlabeled rows are answered again, and at most `MOST_COLUMNS` columns are tried: those by which
+    the answers differ most, judged by the best attribute of each (share of variance between classes; squared
+    correlation).
 
     Parameters
     ----------
@@ -72,7 +73,7 @@ def leaning(
 
     Returns
     -------
-    list of Leaning
+    list of ColumnImportance
         Largest change first.
     """
     from vsacli.inference.order import attribute_signatures
@@ -106,7 +107,7 @@ def leaning(
         progress("trying columns", number, len(tried))
         shuffled = x.copy()
         shuffled[np.ix_(moved, parts[j])] = x[np.ix_(rng.permutation(moved), parts[j])]
-        out.append(Leaning(columns[j][0], *_change(before, ask(shuffled))))
+        out.append(ColumnImportance(columns[j][0], *_change(before, ask(shuffled))))
     return sorted(out, key=lambda found: -found.change)
 
 

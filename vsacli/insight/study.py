@@ -15,7 +15,7 @@ import numpy as np
 from vsacli.support.progress import Progress
 
 if TYPE_CHECKING:
-    from vsacli.insight.column_importance import Leaning
+    from vsacli.insight.column_importance import ColumnImportance
     from vsacli.labeling.run import LabelingRun
 
 
@@ -46,7 +46,7 @@ class Study:
         Of each unlabeled row of the sample, the place of its answer in `run.answers`.
     suggested : int64
         Places of answers: the rows to label next, uncertain ones first.
-    leaning : list of Leaning
+    importance : list of ColumnImportance
         How much the answers lean on each of the columns tried, most first.
     """
 
@@ -56,7 +56,7 @@ class Study:
     embeddings: np.ndarray | None
     place: np.ndarray
     suggested: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
-    leaning: list[Leaning] = field(default_factory=list)
+    importance: list[ColumnImportance] = field(default_factory=list)
 
     @property
     def missing_rows(self) -> np.ndarray:
@@ -94,9 +94,11 @@ def study(run: LabelingRun, config: StudyConfig, progress: Progress) -> Study:
         )
         found.suggested = place[chosen[np.argsort(-uncertainty[chosen], kind="stable")]]
         if config.columns and n_classes != 1:
-            from vsacli.insight.column_importance import leaning
+            from vsacli.insight.column_importance import column_importances
 
-            found.leaning = leaning(run.checkpoint, x, given, y, n_classes, run.columns, run.options, progress)
+            found.importance = column_importances(
+                run.checkpoint, x, given, y, n_classes, run.columns, run.options, progress
+            )
     return found
 
 

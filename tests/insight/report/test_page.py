@@ -70,7 +70,7 @@ def hostile_facts() -> ReportFacts:
         map=Map(points, HOSTILE, None),
         least_certain=Rows(HOSTILE, [HOSTILE]),
         suggested=Rows(HOSTILE, [HOSTILE]),
-        leaning=[(text, 0.5, 0.25) for text in HOSTILE],
+        importance=[(text, 0.5, 0.25) for text in HOSTILE],
     )
 
 

@@ -82,7 +82,7 @@ class ReportFacts:
     map: Map | None = None
     least_certain: Rows | None = None
     suggested: Rows | None = None
-    leaning: list[tuple[str, float, float]] = field(default_factory=list)  # column, rows that change, mean change
+    importance: list[tuple[str, float, float]] = field(default_factory=list)  # column, rows that change, mean change
     n_sampled: int = 0
 
 
@@ -106,7 +106,7 @@ def facts_of(study: Study, summary: Sequence[tuple[str, str]]) -> ReportFacts:
         map=_map(study, cells),
         least_certain=_rows(study, cells, np.argsort(-run.uncertainty, kind="stable")[:SHOWN_ROWS]),
         suggested=_rows(study, cells, study.suggested),
-        leaning=[(shown(run.table.columns[found.column]), found.rows, found.change) for found in study.leaning],
+        importance=[(shown(run.table.columns[found.column]), found.rows, found.change) for found in study.importance],
         n_sampled=len(study.rows),
     )
 
@@ -268,10 +268,10 @@ def _labels(study: Study) -> tuple[list[str], np.ndarray, np.ndarray, list[str]]
 def _told_columns(study: Study) -> list[int]:
     """Columns to show of a row: one by which it may be known, then what the answers lean on, then the others."""
     run = study.run
-    leaned, used = [found.column for found in study.leaning], [j for j, _ in run.columns]
+    important, used = [found.column for found in study.importance], [j for j, _ in run.columns]
     others = range(len(run.table.columns))
     first = [j for j in others[:1] if j in used or len(run.table.column(j)[:1000].unique()) > 1]
-    every = [*first, *leaned, *used, *others]
+    every = [*first, *important, *used, *others]
     return [j for j in dict.fromkeys(every) if j != run.column]
 
 

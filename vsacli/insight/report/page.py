@@ -12,7 +12,7 @@ from vsacli._version import __version__
 from vsacli.insight.report.cells import escaped
 from vsacli.insight.report.facts import Histogram, Map, ReportFacts, Rows
 from vsacli.insight.report.style import SCRIPT, STYLE
-from vsacli.insight.report.svg import bars, edge_names, histogram, leaning_bars, legend_mark, scale_marks, scatter
+from vsacli.insight.report.svg import bars, edge_names, histogram, importance_bars, legend_mark, scale_marks, scatter
 
 _NUMBER = re.compile(r"([+-]?[\d.,]+([eE][+-]?\d+)?%?)?")
 
@@ -26,7 +26,7 @@ def page(facts: ReportFacts) -> str:
         _map(facts),
         _suggested(facts),
         _least_certain(facts),
-        _leaning(facts),
+        _importance(facts),
         _run(facts),
     ]
     told = [p.told for p in facts.map.points] if facts.map else []
@@ -80,7 +80,7 @@ def _filled(facts: ReportFacts) -> str:
         )
     if facts.numbers is not None:
         words = (
-            "The numbers that were given (outline), and those that were filled in (bars), each as shares of its own."
+            "The numbers that were given (outline) and those that were filled in (bars), each as shares of their total."
         )
         chart = histogram(facts.numbers, "Given and filled numbers", facts.target)
         return _section(
@@ -106,12 +106,13 @@ def _certainty(facts: ReportFacts) -> str:
     if facts.kind == "classification":
         words = (
             "The confidence of each answer is the network's own estimate of the chance that it is right. "
-            "On a table unlike those it learned from it can be too sure: <code>vsa eval</code> checks it on this table."
+            "On a table unlike those that it was trained on it can be too high: <code>vsa eval</code> checks it here."
         )
         axis = "confidence"
     else:
         words = (
-            "The standard deviation of each answer, in the units of the numbers: about two of three should be nearer."
+            "The standard deviation of each answer, in the units of the numbers: about two of three true numbers "
+            "should be nearer than that."
         )
         axis = "standard deviation"
     chart = histogram(facts.certainty, f"Answers by {axis}", axis)
@@ -125,8 +126,8 @@ def _map(facts: ReportFacts) -> str:
     many = len(facts.map.points)
     words = (
         f"{many - given:,} answered and {given:,} labeled rows as the network places them (t-SNE of its embeddings). "
-        "Rows near each other are alike to the network; distances between groups say nothing. "
-        "Labeled rows were read with their label, so they stand apart from the rows that may be of their kind. "
+        "Rows near each other are similar to the network; distances between groups have no meaning. "
+        "Labeled rows were read with their label, so they may lie apart from unlabeled rows of the same kind. "
         '<span class="pointing">Point at a row to read it.</span>'
     )
     chart = scatter(facts.map, f"Map of {many} rows by {facts.target}")
@@ -153,8 +154,8 @@ def _suggested(facts: ReportFacts) -> str:
     if facts.suggested is None:
         return ""
     words = (
-        "A label for each of these tells most about the others: they are uncertain, stand for many uncertain rows, and "
-        "differ from one another. Numbers are those of the map."
+        "Labels for these rows would help most: they are uncertain, stand for many uncertain rows, and differ from "
+        "one another. The numbers are those on the map."
     )
     rows = Rows(["", *facts.suggested.header], [[str(i + 1), *r] for i, r in enumerate(facts.suggested.cells)])
     return _section("next", "Which rows to label next", f"<p>{words}</p>", _rows(rows, "Rows to label next"))
@@ -168,8 +169,8 @@ def _least_certain(facts: ReportFacts) -> str:
     return _section("least", "The least certain answers", f"<p>{words}</p>", table)
 
 
-def _leaning(facts: ReportFacts) -> str:
-    if not facts.leaning:
+def _importance(facts: ReportFacts) -> str:
+    if not facts.importance:
         return ""
     classes = facts.kind == "classification"
     unit = (
@@ -178,16 +179,15 @@ def _leaning(facts: ReportFacts) -> str:
         else "the mean change of the numbers, in standard deviations of the answers"
     )
     words = (
-        "For one column at a time, its cells were shuffled among the answered rows of a sample, and the network "
-        "asked again. "
-        f"The bars are {unit}. They say what the answers lean on, not whether that is right: "
-        "whether answers get worse cannot be measured with few labels. "
-        "Of columns that say the same, each can seem to matter little."
+        "The cells of one column at a time were shuffled among the answered rows of a sample, and the network "
+        f"answered again. The bars show {unit}. They show what the answers depend on, not whether the answers are "
+        "right, which cannot be measured with few labels. If several columns carry the same information, each may "
+        "seem to matter little."
     )
-    more = "" if len(facts.leaning) < 20 else " The 20 columns by which the answers differ most were tried."
-    chart = leaning_bars(facts.leaning, "How much the answers depend on each column", classes)
+    more = "" if len(facts.importance) < 20 else " Only the 20 columns by which the answers differ most were tried."
+    chart = importance_bars(facts.importance, "How much the answers depend on each column", classes)
     header = ["column", "mean change", *(["other labels"] if classes else [])]
-    cells = [[name, f"{change:.3f}", *([f"{rows:.1%}"] if classes else [])] for name, rows, change in facts.leaning]
+    cells = [[name, f"{change:.3f}", *([f"{rows:.1%}"] if classes else [])] for name, rows, change in facts.importance]
     table = _table("How much the answers depend on each column", header, cells, numbers=(1, 2))
     return _section(
         "columns", "Columns that the answers depend on", f"<p>{words}{more}</p>", chart, _details(table), whole=True

@@ -93,7 +93,7 @@ def histogram(data: Histogram, title: str, axis: str) -> str:
     return _svg(out, WIDTH, top + height + foot, title)
 
 
-def leaning_bars(rows: Sequence[tuple[str, float, float]], title: str, share: bool) -> str:
+def importance_bars(rows: Sequence[tuple[str, float, float]], title: str, share: bool) -> str:
     """A bar a column: how much the answers change without its contents."""
     label, room, bar = 200, 190, 18
     most = max((change for _, _, change in rows), default=0) or 1
