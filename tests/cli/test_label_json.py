@@ -61,6 +61,9 @@ def test_record_of_a_classification(vsa: Vsa, write: Write, two_groups: TwoGroup
         "seed": 3,
         "filled": 24 - n_given,
         "filled_by_class": by_class,
+        "given_shares": {"a": 0.5, "b": 0.5},
+        "filled_shares": {name: count / (24 - n_given) for name, count in by_class.items()},
+        "assumed_shares": None,
         "not_filled": 0,
         "mean_std": None,
         "output": str(out),
@@ -74,6 +77,7 @@ def test_record_of_a_regression_in_a_file(vsa: Vsa, write: Write, tmp_path: Path
     record = json.loads((tmp_path / "s.json").read_text())
     assert (record["task"], record["given"], record["filled"], record["output"]) == ("regression", 14, 26, None)
     assert record["given_by_class"] is record["filled_by_class"] is record["mean_confidence"] is None
+    assert record["given_shares"] is record["filled_shares"] is record["assumed_shares"] is None
     assert record["mean_std"] > 0
 
 

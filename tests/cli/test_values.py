@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vsacli.cli.values import parse_duration, parse_interval, parse_range, parse_weights
+from vsacli.cli.values import parse_duration, parse_interval, parse_proportions, parse_range, parse_weights
 from vsacli.errors import UsageError
 
 
@@ -44,3 +44,29 @@ def test_weights():
     for texts in (["data"], ["data=x"], ["data=1", "data=2"]):
         with pytest.raises(UsageError, match="--weight data"):
             parse_weights("--weight", texts)
+
+
+@pytest.mark.parametrize(
+    ("text", "shares"),
+    [
+        ("a=0.9,b=0.1", {"a": 0.9, "b": 0.1}),
+        (" a = 9 , b b=1e2 ", {"a": 9, "b b": 100}),
+        ("a=90%", {"a": 0.9}),
+        ('"x, y"=1,"say ""no"""=2,p=q=3', {"x, y": 1, 'say "no"': 2, "p=q": 3}),
+        ('5" pipe=1,"a=b"=2', None),
+        ("labels", "labels"),
+        ("labels=0.5", {"labels": 0.5}),
+    ],
+)
+def test_proportions(text: str, shares: dict[str, float] | str | None):
+    if shares is None:
+        with pytest.raises(UsageError, match="not closed"):
+            parse_proportions("--proportions", text)
+    else:
+        assert parse_proportions("--proportions", text) == shares
+
+
+@pytest.mark.parametrize("text", ["", "a", "a=", "=x", "a=-1", "a=nan", "a=inf", "a=1,a=2", "a=1%,b=2", "a=0.5,,"])
+def test_impossible_proportions(text: str):
+    with pytest.raises(UsageError, match="--proportions"):
+        parse_proportions("--proportions", text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Annotated
 
@@ -29,6 +30,7 @@ from vsacli.cli.options import (
     TaskChoice,
 )
 from vsacli.cli.parts import EngineChoice, EngineOption, RayAddress, Workers, choose_engine, refuse_options_of_folders
+from vsacli.cli.proportions import ProportionsFrom, ProportionsOption, known_proportions
 from vsacli.errors import DataError, UsageError, VsaError
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ Examples:
   vsa label data.csv -t class > labeled.csv
   vsa label data.csv -t class --confidence --min-confidence 0.8 -o labeled.csv
   vsa label data.csv -t class -o labeled.csv --report report.html --suggest 20 --suggest-to next.csv
+  vsa label data.csv -t disease --proportions yes=2%,no=98% -o labeled.csv
   vsa label new.parquet -t price --labeled old.parquet -o new.parquet
   gzip -dc data.csv.gz | vsa label - -t class --json summary.json | gzip > labeled.csv.gz
 """
@@ -87,6 +90,8 @@ def label(
     min_confidence: Annotated[
         float | None, typer.Option(metavar="P", min=0, max=1, help="Leave less certain cells empty.")
     ] = None,
+    proportions: ProportionsOption = None,
+    proportions_from: ProportionsFrom = None,
     json: Annotated[
         str | None,
         typer.Option(
@@ -110,8 +115,8 @@ def label(
     """
     if min_confidence is not None and min_confidence != min_confidence:
         raise UsageError("--min-confidence is not a number; give one from 0 to 1")
-    if file == "-" and labeled == "-":
-        raise UsageError("FILE and --labeled are both standard input; give one of them as a path")
+    if [file, labeled, proportions_from].count("-") > 1:
+        raise UsageError("two inputs are both standard input; give one of them as a path")
 
     from vsacli.cli.summary import facts_of
     from vsacli.labeling.run import LabelOptions, label_table
@@ -131,6 +136,12 @@ def label(
         confidence=confidence,
         proba=proba,
         min_confidence=min_confidence,
+    )
+    options = replace(
+        options,
+        proportions=known_proportions(
+            proportions, proportions_from, options, lambda path: _read_labeled(path, target, delimiter, encoding)
+        ),
     )
     inputs = [path for path in (file, labeled) if path is not None]
     folder = os.path.isdir(file)

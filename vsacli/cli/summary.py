@@ -33,6 +33,9 @@ RECORD = {
     "seed": "--seed",
     "filled": "number of filled cells",
     "filled_by_class": "the same for each class; null for a regression",
+    "given_shares": "share of each class among the given labels; null for a regression",
+    "filled_shares": "share of each class among the filled cells; null if there are none",
+    "assumed_shares": "share of each class among all rows, as --proportions says; null without it",
     "not_filled": "number of cells left empty by --min-confidence",
     "mean_confidence": "mean probability of the best class over the missing cells; null for a regression",
     "mean_std": "mean standard deviation of a filled number; null for a classification",
@@ -63,6 +66,8 @@ def facts_of(report: LabelReport) -> list[Fact]:
         facts.append(("graph", f"neighbours among {report.graph_rows:,} rows, {free:,} of them without a label"))
     if report.missing:
         facts.append(("filled", f"{sum(report.filled.values()):,}{_per_class(report.filled)}"))
+    if report.assumed:
+        facts.append(("shares", _told_shares(report)))
     if report.left_empty:
         facts.append(("not filled", f"{report.left_empty:,} below --min-confidence"))
     if report.mean_confidence is not None and report.checkpoint is not None:
@@ -95,6 +100,9 @@ def record_of(report: LabelReport, *, seed: int, output: str | None) -> bytes:
         "seed": seed,
         "filled": sum(report.filled.values()),
         "filled_by_class": report.filled if classes else None,
+        "given_shares": _shares(report.given) if classes else None,
+        "filled_shares": _shares(report.filled) if classes else None,
+        "assumed_shares": report.assumed or None,
         "not_filled": report.left_empty,
         "mean_confidence": report.mean_confidence if classes else None,
         "mean_std": None if classes else report.mean_std,
@@ -117,6 +125,31 @@ def _per_class(counts: dict[str, int]) -> str:
         size = f"{low:,}" if low == high else f"{low:,} to {high:,}"
         return f", {len(counts):,} {'class' if len(counts) == 1 else 'classes'} of {size}"
     return ": " + some([f"{name} ({count:,})" for name, count in counts.items()], SHOWN_CLASSES)
+
+
+def _shares(counts: dict[str, int]) -> dict[str, float] | None:
+    """Counts as shares of their sum; nothing of nothing."""
+    total = sum(counts.values())
+    return {name: count / total for name, count in counts.items()} if total else None
+
+
+def _told_shares(report: LabelReport) -> str:
+    """`a 50.0% of the labels, 90.0% assumed, 93.1% of the filled; b ...`, or the range of each."""
+    every = [
+        (shares, what)
+        for shares, what in (
+            (_shares(report.given), "of the labels"),
+            (report.assumed, "of all rows assumed"),
+            (_shares(report.filled), "of the filled"),
+        )
+        if shares
+    ]
+    if not values_shown():
+        return ", ".join(f"{min(s.values()):.1%} to {max(s.values()):.1%} {what}" for s, what in every)
+    told = [f"{name} " + ", ".join(f"{s.get(name, 0):.1%} {what}" for s, what in every) for name in report.assumed]
+    return "; ".join(told[:SHOWN_CLASSES]) + (
+        f"; {len(told) - SHOWN_CLASSES} more" if len(told) > SHOWN_CLASSES else ""
+    )
 
 
 def _tokens(tokens: dict[str, int]) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from vsacli.errors import UsageError
 
@@ -92,3 +93,43 @@ def parse_weights(option: str, texts: list[str]) -> dict[str, float]:
             raise UsageError(f"{option} {text}: {name} has a weight already")
         weights[name] = number
     return weights
+
+
+def parse_proportions(option: str, text: str) -> dict[str, float] | Literal["labels"]:
+    """``a=0.9,b=0.1`` as a dict, percentages as shares of 1; ``labels`` as it is.
+
+    A name that has a comma in it stands between double quotes, a double quote within it twice.
+
+    Raises
+    ------
+    UsageError
+        If it is of another form, or a name comes twice.
+    """
+    if text.strip() == "labels":
+        return "labels"
+    if text.count('"') % 2:
+        raise UsageError(f"{option} {text}: a double quote is not closed; write one that is part of a name twice")
+    items = re.split(r',(?=(?:[^"]*"[^"]*")*[^"]*$)', text)  # at commas that have an even number of quotes after them
+    shares: dict[str, float] = {}
+    percent: set[bool] = set()
+    for item in items:
+        name, equals, value = item.rpartition("=")
+        name, value = name.strip(), value.strip()
+        if len(name) > 1 and name[0] == name[-1] == '"':
+            name = name[1:-1].replace('""', '"')
+        percent.add(value.endswith("%"))
+        try:
+            number = float(value.removesuffix("%"))
+        except ValueError:
+            number = math.nan
+        if not equals or not math.isfinite(number) or number < 0:
+            raise UsageError(
+                f"{option} {item.strip()}: give CLASS=SHARE with a share of at least 0, such as a=0.9, a=90% or a=450; "
+                f'a name with a comma stands between "double quotes"'
+            )
+        if name in shares:
+            raise UsageError(f"{option} {text}: {name!r} has a share already")
+        shares[name] = number
+    if len(percent) > 1:
+        raise UsageError(f"{option} {text}: some shares are percentages and some are not; write all alike")
+    return {name: number / 100 for name, number in shares.items()} if True in percent else shares

@@ -8,9 +8,9 @@ columns and asks a network that was trained on many other tables.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -22,7 +22,9 @@ from vsacli.attributes.encoder import columns_of
 from vsacli.errors import DataError
 from vsacli.estimators.missing_y import split_classes, split_numbers
 from vsacli.inference.order import attribute_signatures, distinct_rows, row_order
+from vsacli.inference.proportions import Proportions, left_over
 from vsacli.prepare import encode
+from vsacli.target.proportions import shares_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -55,7 +57,9 @@ class _VSAEstimator(BaseEstimator):
         tags.target_tags.required = True
         return tags
 
-    def _fit(self, X: Any, labels: np.ndarray, missing: np.ndarray, n_classes: int) -> Prediction:
+    def _fit(
+        self, X: Any, labels: np.ndarray, missing: np.ndarray, n_classes: int, shares: np.ndarray | None = None
+    ) -> Prediction:
         """Encode the rows, remember the labeled ones and answer the unlabeled ones.
 
         Parameters
@@ -67,6 +71,8 @@ class _VSAEstimator(BaseEstimator):
         missing : ndarray of bool, shape (n,)
         n_classes : int
             0 for regression.
+        shares : ndarray, shape (n_classes,), optional
+            Of the classes among all rows.
         """
         check_consistent_length(X, missing)
         if len(labels) == 0:
@@ -86,6 +92,7 @@ class _VSAEstimator(BaseEstimator):
         self._n_classes = n_classes
         self._labeled = x[~missing]
         self._unlabeled = x[missing]
+        self._proportions = None if shares is None else _proportions(shares, labels, len(x))
         answer = self._ask(self._unlabeled, self._unlabeled[:0])
         if len(self._unlabeled) > _chunk_rows():
             kept = row_order(self._unlabeled, attribute_signatures(x), self._seed)[: _chunk_rows()]
@@ -167,6 +174,7 @@ class _VSAEstimator(BaseEstimator):
             self._n_classes,
             device=self.device,
             seed=self._seed,
+            proportions=self._proportions,
         )
         n = len(x)
         return Prediction(
@@ -217,6 +225,9 @@ class VSAClassifier(ClassifierMixin, _VSAEstimator):
         Where the network runs.
     random_state : int, RandomState or None, default=0
         Which rows are read together in a large table, and the encoding of text.
+    proportions : mapping of class to number or "labels", optional
+        The shares of the classes among all rows, where you know them, scaled to sum 1: accuracy rises. Of shares of 1
+        one class may be left out. "labels": the rows with a label were drawn at random, so theirs are the shares.
 
     Attributes
     ----------
@@ -239,6 +250,10 @@ class VSAClassifier(ClassifierMixin, _VSAEstimator):
     unlabeled ones of `fit`. So the answer for a row depends a little on the rows it comes with. The unlabeled rows
     of `fit` alone get the answers of `transduction_` again where they are at most 256.
 
+    With `proportions` the mean probabilities of the unlabeled rows of `fit` are what its labels leave of the shares, by
+    one factor for each class. `predict` multiplies by the same factors, whatever rows it is given. Without unlabeled
+    rows in `fit` the factors are the shares over those of the labels.
+
     Columns may hold numbers, booleans, categories, dates and text; missing values are welcome.
 
     Examples
@@ -249,6 +264,16 @@ class VSAClassifier(ClassifierMixin, _VSAEstimator):
     """
 
     _kind = "classification"
+
+    def __init__(
+        self,
+        checkpoint: str | os.PathLike[str] | None = None,
+        device: str = "auto",
+        random_state: int | np.random.RandomState | None = 0,
+        proportions: Mapping[Any, float] | Literal["labels"] | None = None,
+    ) -> None:
+        super().__init__(checkpoint, device, random_state)
+        self.proportions = proportions
 
     def fit(self, X: Any, y: Any) -> VSAClassifier:
         """Read a table with labels in some of its rows, and answer the others.
@@ -267,6 +292,8 @@ class VSAClassifier(ClassifierMixin, _VSAEstimator):
         ------
         DataError
             No label, labels that are not classes, or no column to learn from. Also a ValueError.
+        UsageError
+            `proportions` that do not fit the classes. Also a ValueError.
         CheckpointError
             No usable checkpoint.
         """
@@ -275,7 +302,11 @@ class VSAClassifier(ClassifierMixin, _VSAEstimator):
         if len(given):
             check_classification_targets(given)
         self.classes_, codes = np.unique(given, return_inverse=True)
-        answer = self._fit(X, codes, missing, len(self.classes_))
+        shares = None
+        if self.proportions is not None and len(given):
+            counts = np.bincount(codes, minlength=len(self.classes_))
+            shares, _ = shares_of(self.proportions, self.classes_.tolist(), counts, "proportions")
+        answer = self._fit(X, codes, missing, len(self.classes_), shares)
         proba = np.zeros((len(missing), len(self.classes_)))
         proba[np.flatnonzero(~missing), codes] = 1
         proba[missing] = _normalised(answer)
@@ -352,6 +383,12 @@ class VSARegressor(RegressorMixin, _VSAEstimator):
         assert answer.mean is not None
         assert answer.std is not None
         return (answer.mean, answer.std) if return_std else answer.mean
+
+
+def _proportions(shares: np.ndarray, labels: np.ndarray, rows: int) -> Proportions:
+    """What the labels leave; factors that ask for no unlabeled row, where there is none."""
+    counts = np.bincount(labels, minlength=len(shares))
+    return Proportions(left_over(shares, counts, rows), shares / counts if rows == len(labels) else None)
 
 
 def _told_apart(names: Iterable[Any]) -> list[Any]:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     import torch
 
     from vsacli.checkpoints.folder import Checkpoint
+    from vsacli.inference.proportions import Proportions
 
 Progress = Callable[[int, int], None]
 
@@ -87,6 +88,7 @@ def predict(
     signatures: np.ndarray | None = None,
     best_only: bool = False,
     structure: KnownStructure | None = None,
+    proportions: Proportions | None = None,
 ) -> Prediction:
     """Answer every unlabeled row of a table.
 
@@ -115,6 +117,9 @@ def predict(
         Of the class probabilities keep the largest of each row alone: two numbers a row, not C.
     structure : KnownStructure, optional
         Of a larger table that ``x`` is part of, with the same labeled rows in the same order; by default that of ``x``.
+    proportions : Proportions, optional
+        Of the classes among the unlabeled rows. Its factors, if it has none yet, are found from up to `SAMPLE_CELLS`
+        probabilities, the same ones with and without ``best_only``.
 
     Returns
     -------
@@ -158,7 +163,7 @@ def predict(
     read = order if len(rows) <= fit else order[first]  # a table read at once is read as it is
     n_chunks = -(-len(read) // fit)
     chunks = [slice(i * len(read) // n_chunks, (i + 1) * len(read) // n_chunks) for i in range(n_chunks)]
-    answers = _Answers(len(read), runner.width, best_only and classes)
+    answers = _Answers(_times(first, len(read)), runner.width, best_only and classes, proportions if classes else None)
     parts: list[np.ndarray] = []
     with numpy_on_one_thread():  # whose number must not change an answer
         if structure is None and runner.reads_structure:
@@ -245,20 +250,40 @@ class _Questions:
 
 
 class _Answers:
-    """The answers for rows in the order in which they are read: ``numbers`` (rows, width), or the best of each."""
+    """The answers for rows in the order in which they are read: ``numbers`` (rows, width), or the best of each.
 
-    def __init__(self, rows: int, width: int, best_only: bool) -> None:
+    Parameters
+    ----------
+    counts : ndarray of int, shape (rows,)
+        How often each row is in the table.
+    """
+
+    def __init__(self, counts: np.ndarray, width: int, best_only: bool, proportions: Proportions | None) -> None:
+        rows = len(counts)
+        self._counts, self._proportions = counts, proportions
         self.numbers = np.empty((rows, 1 if best_only else width), np.float32)
         self.codes = np.empty(rows if best_only else 0, np.int32)
         self._best_only = best_only
 
     def keep(self, rows: slice, answers: np.ndarray) -> None:
-        """Keep the answers for some rows, (rows, width)."""
+        """Keep the answers for some rows, (rows, width); each call has those after the last one's."""
+        if self._proportions is None:
+            self._put(rows, answers)
+            return
+        for at, part in self._proportions.matched(rows, answers, self._counts):
+            self._put(at, part)
+
+    def _put(self, rows: slice, answers: np.ndarray) -> None:
         if not self._best_only:
             self.numbers[rows] = answers
             return
         self.codes[rows] = codes = answers.argmax(1)
         self.numbers[rows, 0] = answers[np.arange(len(codes)), codes]
+
+
+def _times(first: np.ndarray, n: int) -> np.ndarray:
+    """How often each of the ``n`` rows that are read is there: of the first of each group, or of every row."""
+    return np.ones(n, np.int64) if n == len(first) else np.diff(np.append(np.flatnonzero(first), len(first)))
 
 
 def _side_by_side(questions: _Questions, device: torch.device) -> Iterator[list[np.ndarray]]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from vsacli.labeling.copies import Copies
     from vsacli.labeling.labeled_table import LabeledContext
     from vsacli.tables.table import Table
+    from vsacli.target.proportions import KnownProportions
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,7 @@ class LabelOptions(ReadOptions):
     confidence: bool = False  # add <target>_confidence, or <target>_std
     proba: bool = False  # add <target>_proba_<class>
     min_confidence: float | None = None  # leave less certain cells as they are
+    proportions: KnownProportions | None = None  # shares of the classes among all rows of the table
 
 
 @dataclass
@@ -49,6 +51,7 @@ class LabelReport:
     graph_rows: int = 0  # rows of the graph that the network read; 0: it read none
     filled: dict[str, int] = field(default_factory=dict)  # cells filled per class; for regression {"": count}
     left_empty: int = 0  # missing cells below min_confidence
+    assumed: dict[str, float] = field(default_factory=dict)  # share of each class among all rows, where it is known
     mean_confidence: float | None = None  # over all missing cells
     mean_std: float | None = None
     notes: list[str] = field(default_factory=list)

@@ -18,8 +18,10 @@ from vsacli import prepare
 from vsacli.errors import DataError, UsageError
 from vsacli.labeling.answers import Answers, Labels, certain, count_by_class, spell, with_given
 from vsacli.labeling.job import Job, LabelOptions, LabelReport
+from vsacli.labeling.shares import note_on_shares, proportions_of
 from vsacli.support.privacy import quoted
 from vsacli.support.progress import Progress, silent
+from vsacli.target.proportions import OPTION, shares_of
 
 if TYPE_CHECKING:
     from vsacli.attributes.packed import CompactAttributes
@@ -162,6 +164,7 @@ def label_table(
         if not keep:
             attributes = None  # before the cells are spelled: it may be the largest thing in memory
     labels = spell(job, target, answers)
+    note_on_shares(report)
     return LabelingRun(table, context, column, target, answers, labels, report, options, checkpoint, attributes)
 
 
@@ -206,6 +209,8 @@ def describe(table: Table, options: LabelOptions, context: LabeledContext | None
                 f"--min-confidence needs classes and the task is regression ({target.reason}); "
                 f"--confidence adds the standard deviation {options.target}_std"
             )
+        if options.proportions is not None:
+            raise UsageError(f"{OPTION} needs classes and the task is regression ({target.reason}); leave it out")
     given = target.given
     report = LabelReport(
         table=table.name,
@@ -221,6 +226,10 @@ def describe(table: Table, options: LabelOptions, context: LabeledContext | None
     )
     if context is not None:
         report.notes += context.notes(options.target)
+    if options.proportions is not None:
+        shares, notes = shares_of(options.proportions, target.classes, np.array(list(report.given.values())))
+        report.assumed = dict(zip(target.classes, shares.tolist(), strict=True))
+        report.notes += notes
     return report
 
 
@@ -241,6 +250,7 @@ def _ask_network(
         seed=job.options.seed,
         progress=lambda done, total: job.progress("labeling", done, total),
         best_only=best_only,
+        proportions=proportions_of(job, target),
     )
     job.report.checkpoint, job.report.device = checkpoint.name, prediction.device
     job.report.graph_rows = prediction.graph_rows

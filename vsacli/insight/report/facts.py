@@ -123,7 +123,7 @@ def _count(number: int, what: str) -> str:
 
 
 def _balance(study: Study) -> Bars:
-    """Rows of each class before and after, the most frequent ones first."""
+    """Rows of each class before and after, and of the whole table if that is known; the most frequent ones first."""
     report = study.run.report
     names = sorted(report.given, key=lambda c: -(report.given[c] + report.filled.get(c, 0)))
     kept = names if len(names) <= MOST_CLASSES else names[: MOST_CLASSES - 1]
@@ -132,6 +132,10 @@ def _balance(study: Study) -> Bars:
     for title, counts in (("given", report.given), ("filled", report.filled)):
         values = [counts.get(name, 0) for name in kept]
         series.append((title, values + ([sum(counts.get(name, 0) for name in rest)] if rest else [])))
+    if report.assumed:
+        rows = {name: round(share * report.rows) for name, share in report.assumed.items()}
+        values = [rows[name] for name in kept]
+        series.append(("assumed", values + ([sum(rows[name] for name in rest)] if rest else [])))
     return Bars([shown(name, 40) for name in kept] + ([f"{len(rest)} others"] if rest else []), series)
 
 

@@ -74,9 +74,12 @@ def _filled(facts: ReportFacts) -> str:
             [[name, *(f"{c[i]:,}" for _, c in facts.balance.series)] for i, name in enumerate(facts.balance.names)],
             numbers=range(1, 1 + len(facts.balance.series)),
         )
+        assumed = len(facts.balance.series) > 2
         words = "Rows of each class among the labels that were given, and among those that were filled in."
+        if assumed:
+            words += " Beside them all rows of the table in the shares that --proportions says."
         return _section(
-            "filled", "What was filled", f"<p>{words}</p>", _key_of_bars(), chart, _details(table), whole=True
+            "filled", "What was filled", f"<p>{words}</p>", _key_of_bars(assumed), chart, _details(table), whole=True
         )
     if facts.numbers is not None:
         words = (
@@ -89,14 +92,16 @@ def _filled(facts: ReportFacts) -> str:
     return ""
 
 
-def _key_of_bars() -> str:
+def _key_of_bars(assumed: bool) -> str:
     swatch = (
         '<svg class="swatch" viewBox="0 0 14 10" aria-hidden="true">'
         '<rect class="{}" x="1" y="1" width="12" height="8"/></svg>'
     )
     return (
         f'<ul class="key"><li>{swatch.format("b0")} given: rows and their share of all given labels</li>'
-        f"<li>{swatch.format('b1')} filled: rows and their share of all filled labels</li></ul>"
+        f"<li>{swatch.format('b1')} filled: rows and their share of all filled labels</li>"
+        + (f"<li>{swatch.format('b2')} assumed: rows and their share of the table</li>" if assumed else "")
+        + "</ul>"
     )
 
 

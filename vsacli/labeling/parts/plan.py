@@ -25,6 +25,7 @@ from vsacli.labeling.job import Job, LabelOptions, LabelReport
 from vsacli.labeling.parts.folder import Part
 from vsacli.labeling.parts.survey import Survey, first_rows, survey_target
 from vsacli.labeling.run import describe, find_target
+from vsacli.labeling.shares import proportions_of
 from vsacli.prepare import read_attributes
 from vsacli.support.progress import Progress
 from vsacli.tables.held import HeldTable
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from vsacli.attributes.encoder import AttributeEncoder
     from vsacli.checkpoints.folder import Checkpoint
+    from vsacli.inference.proportions import Proportions
     from vsacli.inference.structure import KnownStructure
     from vsacli.tables.table import Table
     from vsacli.target.column import Target
@@ -44,6 +46,8 @@ LABELED_ROWS = 20_000
 LABELED_CELLS = 10_000_000
 COMPANIONS = 512
 """Unlabeled rows kept to be read beside those of a part that has few."""
+MATCHED_ROWS = 2_048
+"""Unlabeled rows of the sample that are answered to meet known proportions of the classes."""
 
 
 @dataclass
@@ -64,6 +68,8 @@ class Network:
         Of the sample: the order of attributes and rows is the same in every part.
     structure : KnownStructure, optional
         Of the sample and the labeled rows, for a network that reads it.
+    proportions : Proportions, optional
+        With the factors that meet them in the sample: a part has shares of its own.
     """
 
     checkpoint: Checkpoint
@@ -75,6 +81,7 @@ class Network:
     home: np.ndarray
     signatures: np.ndarray
     structure: KnownStructure | None = None
+    proportions: Proportions | None = None
 
 
 @dataclass
@@ -221,7 +228,7 @@ def _prepare(job: Job, target: Target, parts: Sequence[Part], survey: Survey | N
     unlabeled = ~np.isin(rows, all_labeled)
     signatures = attribute_signatures(x)
     candidates = np.flatnonzero(unlabeled)
-    candidates = candidates[row_order(below, signatures, options.seed, rows=candidates)][:COMPANIONS]
+    candidates = candidates[row_order(below, signatures, options.seed, rows=candidates)][:MATCHED_ROWS]
     starts = first_rows(parts)
     y = np.concatenate([values[outside], values[inside + n_context]])
     support = np.concatenate([outside, n_context + np.searchsorted(rows, labeled_rows)])
@@ -229,16 +236,42 @@ def _prepare(job: Job, target: Target, parts: Sequence[Part], survey: Survey | N
         checkpoint, x, support, y, len(target.classes), n_context + np.flatnonzero(unlabeled), signatures, options.seed
     )
     report.graph_rows = 0 if structure is None else len(structure)
-    return Network(
+    beside = candidates[:COMPANIONS]
+    network = Network(
         checkpoint=checkpoint,
         encoder=attributes.encoder,
         columns=attributes.columns,
         labeled=x[support],
         y=y,
-        companions=below[candidates],
-        home=np.searchsorted(starts, rows[candidates], side="right") - 1,
+        companions=below[beside],
+        home=np.searchsorted(starts, rows[beside], side="right") - 1,
         signatures=signatures,
         structure=structure,
+        proportions=proportions_of(job, target),
+    )
+    if network.proportions is not None:
+        _match(network, below[candidates], len(target.classes), job)
+    return network
+
+
+def _match(network: Network, sample: np.ndarray, n_classes: int, job: Job) -> None:
+    """Find the factors that meet the proportions in unlabeled rows of the whole folder."""
+    from vsacli.inference.predict import predict
+
+    table = np.concatenate([network.labeled, sample])
+    predict(
+        network.checkpoint,
+        table,
+        np.arange(len(table)) < len(network.labeled),
+        network.y,
+        n_classes,
+        device=job.options.device,
+        seed=job.options.seed,
+        progress=lambda done, total: job.progress("matching proportions", done, total),
+        signatures=network.signatures,
+        best_only=True,
+        structure=network.structure,
+        proportions=network.proportions,
     )
 
 

@@ -14,6 +14,7 @@ from vsacli.labeling.parts.folder import Part, check_folders, check_parts, find_
 from vsacli.labeling.parts.plan import Plan, make_plan
 from vsacli.labeling.parts.record import Record, fingerprint_of, sole_run
 from vsacli.labeling.parts.work import PartReport
+from vsacli.labeling.shares import note_on_shares
 from vsacli.support.progress import Progress, silent
 from vsacli.support.wording import some
 
@@ -134,3 +135,4 @@ def _add_up(report: LabelReport, parts: Sequence[Part], reports: dict[str, PartR
     elif missing:
         report.mean_std = sum(one.std for one in ordered) / missing
     report.notes += ordered[0].notes
+    note_on_shares(report)

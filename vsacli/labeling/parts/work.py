@@ -128,8 +128,9 @@ def _answer(
         return certain(len(rows), len(plan.target.classes)), None
     from vsacli.inference.config import InferenceConfig
     from vsacli.inference.predict import predict
+    from vsacli.inference.proportions import Proportions
 
-    network = plan.network
+    network, known = plan.network, plan.network.proportions
     x = _attributes(network, table, part, rows)
     config = InferenceConfig(at_a_time=at_a_time)
     beside = _companions(network, plan, part, config.chunk_rows - len(rows))
@@ -148,6 +149,7 @@ def _answer(
         signatures=network.signatures,
         best_only=not plan.options.proba,
         structure=network.structure,
+        proportions=None if known is None else Proportions(known.wanted, known.factors),
     )
     n = len(rows)
     return Answers.of(prediction, n), prediction.device

@@ -1,0 +1,54 @@
+"""The shares of the classes: what the rows without a label are to have, and whether somebody should say them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from vsacli.inference.proportions import Proportions, left_over
+from vsacli.labeling.answers import count_by_class
+from vsacli.labeling.job import Job, LabelReport
+from vsacli.target.column import Target
+from vsacli.target.proportions import OPTION
+
+NOTED = 0.2
+"""Share of the filled cells that are of other classes than the labels would have them, beyond chance ..."""
+
+FEWEST = 20
+"""... of so many filled cells at least."""
+
+
+def proportions_of(job: Job, target: Target) -> Proportions | None:
+    """The proportions of the rows without a label: what the labels of the table leave of those of all rows.
+
+    Labels of another table (`--labeled`) leave all as it is.
+    """
+    report = job.report
+    if not report.assumed or len(target.classes) < 2:
+        return None
+    shares = np.array(list(report.assumed.values()))
+    own = target.codes[job.n_above :][target.given[job.n_above :]]
+    counts = np.array(list(count_by_class(own, target.classes).values()))
+    if over := int((counts > shares * report.rows + 0.5).sum()):
+        report.notes.append(
+            f"more rows are labeled than {OPTION} leaves for {'one class' if over == 1 else f'{over} classes'}: "
+            f"nothing is filled with {'it' if over == 1 else 'them'}"
+        )
+    return Proportions(left_over(shares, counts, report.rows))
+
+
+def note_on_shares(report: LabelReport) -> None:
+    """Name the option where the filled shares are far from those of the labels and nobody has said which are right."""
+    if report.kind != "classification" or report.assumed or report.checkpoint is None:
+        return
+    given, filled = (np.array(list(counts.values()), float) for counts in (report.given, report.filled))
+    if len(given) < 2 or len(given) != len(filled) or filled.sum() < FEWEST:
+        return
+    distance = np.abs(given / given.sum() - filled / filled.sum()).sum() / 2
+    chance = math.sqrt((len(given) - 1) / (2 * math.pi * given.sum()))  # of labels drawn at random, about
+    if distance > NOTED + chance:
+        report.notes.append(
+            f"the classes are filled in other shares than the labels have; if you know those of all rows, {OPTION} "
+            f"makes the labels better ({OPTION} labels if they were drawn at random)"
+        )
