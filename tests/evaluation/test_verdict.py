@@ -22,7 +22,7 @@ def answered(class_table, confidence: np.ndarray, right: np.ndarray) -> tuple[Ta
     method = MethodAnswers("m", probs=probs, figures={"accuracy": wilson(float(right.mean()), n)})
     rows = np.arange(n)
     example = make_episode(table, rows[:2], rows[2:])
-    return TableAnswer(table, ["no", "yes"], rows, table.y, 1, [method], [], example), method
+    return TableAnswer(table, ["no", "yes"], rows, table.y, 1, [method], [], example, np.arange(len(rows))), method
 
 
 def test_sure_and_right(class_table) -> None:
@@ -78,7 +78,9 @@ def test_numbers(number_table) -> None:
     error = np.where(rows % 2, 0.5, -0.5)
     error[4] = 9.0
     method = MethodAnswers("m", mean=(y + error)[None], std=np.full((1, 50), 1.0))
-    answer = TableAnswer(table, [], rows, y, 1, [method], [], make_episode(table, rows[:5], rows[5:]))
+    answer = TableAnswer(
+        table, [], rows, y, 1, [method], [], make_episode(table, rows[:5], rows[5:]), np.arange(len(rows))
+    )
     method.figures = {"r2": Interval(0.93, 0.91, 0.95), "coverage90": Interval(0.98, 0.9, 1.0)}
     assert (
         verdict(answer, method)

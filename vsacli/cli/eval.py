@@ -26,6 +26,7 @@ from vsacli.cli.options import (
     TaskChoice,
     checkpoints_given,
 )
+from vsacli.cli.proportions import ProportionsFrom, ProportionsOption, known_proportions
 from vsacli.errors import UsageError
 
 EPILOG = """\b
@@ -105,6 +106,8 @@ def evaluate(
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     header_line: HeaderLine = None,
+    proportions: ProportionsOption = None,
+    proportions_from: ProportionsFrom = None,
     json: Annotated[
         Path | None,
         typer.Option(
@@ -136,6 +139,7 @@ def evaluate(
     table_only = {"--na": na, "--no-default-na": no_default_na, "--exclude": exclude, "--delimiter": delimiter}
     suite_only = {"--shots": shots, "--unlabeled": unlabeled, "--split": split, "--metric": metric, "--jobs": jobs}
     suite_only |= {"--natural": natural, "--pool": pool}
+    table_only |= {"--proportions": proportions, "--proportions-from": proportions_from}
     table_only |= {"--include": include, "--encoding": encoding, "--header-line": header_line}
     wrong = table_only if suite is not None else suite_only
     for option, value in wrong.items():
@@ -190,7 +194,9 @@ def evaluate(
         seed=seed,
     )
     read = partial(read_table, table, delimiter=delimiter, encoding=encoding, header_line=header_line)
-    eval_table(read, options, compared, results)
+    other = partial(read_table, delimiter=delimiter, encoding=encoding)
+    known = known_proportions(proportions, proportions_from, options, other)
+    eval_table(read, options, compared, results, known)
 
 
 def _numbers(option: str, text: str | None) -> tuple[int, ...]:

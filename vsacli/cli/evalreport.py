@@ -15,6 +15,7 @@ from vsacli.evaluation.statistics import lead, pooled_confidence, summarize, win
 from vsacli.evaluation.table import ALL_LABELS, MethodAnswers, TableAnswer
 from vsacli.evaluation.verdict import confusion, growth, suspicious_rows
 from vsacli.kinds import TaskKind
+from vsacli.support.wording import some
 from vsacli.tables.table import Table
 
 NAMES = {
@@ -38,11 +39,13 @@ def metrics_of(kind: TaskKind) -> tuple[str, ...]:
     return CLASSIFICATION_METRICS if kind == "classification" else REGRESSION_METRICS
 
 
-def table_sections(file: Table, encoded: EncodedFile, answer: TableAnswer) -> list[Section]:
+def table_sections(
+    file: Table, encoded: EncodedFile, answer: TableAnswer, shares: np.ndarray | None = None
+) -> list[Section]:
     """Everything about one table; the first method is shown in detail."""
     kind = encoded.table.kind
     main = answer.methods[0]
-    sections = [_about(file, encoded, answer), _figures(answer, kind)]
+    sections = [_about(file, encoded, answer, shares), _figures(answer, kind)]
     if any(len(m.curve) > 1 for m in answer.methods):
         sections.append(_curve(answer, main, kind))
     if main.error is None and main.probs is not None:
@@ -54,7 +57,7 @@ def table_sections(file: Table, encoded: EncodedFile, answer: TableAnswer) -> li
     return sections
 
 
-def _about(file: Table, encoded: EncodedFile, answer: TableAnswer) -> Section:
+def _about(file: Table, encoded: EncodedFile, answer: TableAnswer, shares: np.ndarray | None) -> Section:
     table = encoded.table
     known = int(table.labeled.sum())
     left_out = [f"left out: {name} ({reason})" for name, reason in encoded.left_out]
@@ -68,8 +71,16 @@ def _about(file: Table, encoded: EncodedFile, answer: TableAnswer) -> Section:
             *left_out,
             *(f"note: {note}" for note in encoded.notes),
             f"{len(answer.rows):,} known labels were hidden {times}, about a fifth at a time, and predicted again",
+            *_assumed(encoded, shares),
         ],
     )
+
+
+def _assumed(encoded: EncodedFile, shares: np.ndarray | None) -> list[str]:
+    if shares is None:
+        return []
+    told = [f"{name} {share:.1%}" for name, share in zip(encoded.classes, shares, strict=True)]
+    return [f"answers and figures are for rows in these shares: {some(told, MOST_CLASSES)}"]
 
 
 def _figures(answer: TableAnswer, kind: TaskKind) -> Section:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from vsacli.cli.console import progress_shown, say
 from vsacli.cli.evalasked import Compared, Results
 from vsacli.cli.evalreport import table_sections
 from vsacli.cli.sections import show
-from vsacli.errors import VsaError
-from vsacli.evaluation.file import encode_file
+from vsacli.errors import UsageError, VsaError
+from vsacli.evaluation.file import EncodedFile, encode_file
 from vsacli.evaluation.methods import (
     TABLE_METHODS,
     absent_methods,
@@ -26,9 +28,16 @@ from vsacli.evaluation.verdict import verdict
 if TYPE_CHECKING:
     from vsacli.prepare import ReadOptions
     from vsacli.tables.table import Table
+    from vsacli.target.proportions import KnownProportions
 
 
-def eval_table(read: Callable[[], Table], options: ReadOptions, compared: Compared, results: Results) -> None:
+def eval_table(
+    read: Callable[[], Table],
+    options: ReadOptions,
+    compared: Compared,
+    results: Results,
+    known: KnownProportions | None = None,
+) -> None:
     """Evaluate methods on one table and print the report."""
     with progress_shown(results.quiet) as progress:
         file = read()
@@ -36,7 +45,7 @@ def eval_table(read: Callable[[], Table], options: ReadOptions, compared: Compar
         kind = encoded.table.kind
         specs = choose_methods(compared.methods, TABLE_METHODS[kind], kind, compared.checkpoints, compared.device)
         load_checkpoints(specs, kind)
-        question = TableQuestion(tuple(specs), seed=options.seed)
+        question = TableQuestion(tuple(specs), seed=options.seed, shares=_shares(encoded, known))
         answer = evaluate_table(encoded.table, encoded.classes, question, progress)
     if compared.methods is not None and not results.quiet:
         for method, why in absent_methods(asked_methods(compared.methods), kind):
@@ -48,6 +57,21 @@ def eval_table(read: Callable[[], Table], options: ReadOptions, compared: Compar
 
         plot_table(results.plot, answer, [picture(answer.example.episode, specs)])
     main = answer.methods[0]
-    show(table_sections(file, encoded, answer), [verdict(answer, main)])
+    show(table_sections(file, encoded, answer, question.shares), [verdict(answer, main)])
     if main.error is not None:
         raise VsaError(f"{main.label} failed: {main.error}")
+
+
+def _shares(encoded: EncodedFile, known: KnownProportions | None) -> np.ndarray | None:
+    """The share of each class among all rows, if it is known; what else there is to say joins the notes."""
+    from vsacli.target.proportions import OPTION, shares_of
+
+    if known is None:
+        return None
+    table = encoded.table
+    if table.kind == "regression":
+        raise UsageError(f"{OPTION} needs classes and the task is regression ({encoded.reason}); leave it out")
+    given = np.bincount(table.y[table.labeled], minlength=table.n_classes)
+    shares, notes = shares_of(known, encoded.classes, given)
+    encoded.notes += notes
+    return shares

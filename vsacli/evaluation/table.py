@@ -13,12 +13,14 @@ from vsacli.evaluation.hidden import Fold, hideable, make_folds
 from vsacli.evaluation.intervals import Z95, Interval, bootstrap, wilson
 from vsacli.evaluation.metrics import classification_metrics, regression_metrics
 from vsacli.evaluation.run import MethodSpec, Record, attempt, make_record
+from vsacli.inference.proportions import class_factors, left_over, multiplied
 from vsacli.support.progress import Progress, silent
 from vsacli.tasks.store import EncodedTable
 
 ALL_LABELS = 0  # `shot` of a record whose method saw all labels that were not hidden
 CLASS_SIZES = (1, 2, 3, 5, 10, 20, 50, 100)
 NUMBER_SIZES = (5, 10, 20, 50, 100, 200)
+PRECISION = 20  # times that a hidden row counts on average, where classes count differently
 MOST_SIZES = 5  # points of a learning curve before the last one
 
 
@@ -32,6 +34,7 @@ class TableQuestion:
     repeats: int | None = None  # None: fewer, the more labels there are
     max_labels: int = 2000  # known labels that are used at most
     max_unlabeled: int = 256  # rows asked for and rows without label in a round: what the network reads together
+    shares: np.ndarray | None = None  # of the classes among all rows (C,), if they are known
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,8 @@ class TableAnswer:
     records : list of Record
     example : DrawnEpisode
         The first round, for pictures.
+    counted : int64 (m,)
+        Places of `rows`, each as often as it counts: once, or as the known shares of the classes ask for.
     """
 
     table: EncodedTable
@@ -107,6 +112,7 @@ class TableAnswer:
     methods: list[MethodAnswers]
     records: list[Record]
     example: DrawnEpisode
+    counted: np.ndarray
 
 
 def evaluate_table(
@@ -149,7 +155,8 @@ def evaluate_table(
             answers.curve.append(session.curve_point(answers, folds, ALL_LABELS))
         methods.append(answers)
     example = session.draw(folds[0])
-    return TableAnswer(table, classes, rows, table.y[rows], repeats, methods, session.records, example)
+    counted = session.counted(np.arange(len(rows)))
+    return TableAnswer(table, classes, rows, table.y[rows], repeats, methods, session.records, example, counted)
 
 
 class _Session:
@@ -168,6 +175,7 @@ class _Session:
         self.records: list[Record] = []
         self.plan = EpisodePlan(seed=question.seed, n_unlabeled=0, setting=Setting.natural)
         self.answer = table.y[rows]
+        self.times = None if question.shares is None else _times(self.answer, question.shares)
         self.whole = center_and_spread(table.y[table.labeled])[1] if table.kind == "regression" else 1.0
 
     def draw(self, fold: Fold) -> DrawnEpisode:
@@ -198,12 +206,29 @@ class _Session:
                 return out
             place = np.searchsorted(self.rows, fold.hidden)
             if isinstance(prediction, ClassPrediction) and out.probs is not None:
-                out.probs[fold.repeat, place] = prediction.probs[: len(place)]
+                out.probs[fold.repeat, place] = self._matched(prediction.probs, len(place))[: len(place)]
             elif isinstance(prediction, RegressionPrediction) and out.mean is not None and out.std is not None:
                 out.mean[fold.repeat, place] = drawn.center + drawn.spread * prediction.mean[: len(place)]
                 out.std[fold.repeat, place] = drawn.spread * prediction.std[: len(place)]
         out.seconds = float(np.mean(times))
         return out
+
+    def _matched(self, probs: np.ndarray, n_hidden: int) -> np.ndarray:
+        """The answers as known shares make them: rows without a label (if there are none, all) are to meet those."""
+        if self.question.shares is None:
+            return probs
+        given = np.bincount(self.table.y[self.table.labeled], minlength=self.table.n_classes)
+        wanted = left_over(self.question.shares, given, len(self.table.y))
+        context = probs[n_hidden:]
+        if not len(context):
+            context, wanted = probs, self.question.shares
+        return multiplied(probs, class_factors(context, wanted))
+
+    def counted(self, index: np.ndarray) -> np.ndarray:
+        """The hidden rows `index`, each as often as it counts."""
+        if self.times is None or not self.times[index].any():
+            return index
+        return np.repeat(index, self.times[index])
 
     def figures(self, answers: MethodAnswers) -> dict[str, Interval]:
         """All figures, the mean over repeats, with intervals over rows."""
@@ -215,7 +240,7 @@ class _Session:
         rng = np.random.default_rng([self.question.seed, 11])
         found = bootstrap(at, len(self.rows), rng)
         if "accuracy" in found:
-            found["accuracy"] = wilson(found["accuracy"].value, len(self.rows))
+            found["accuracy"] = wilson(found["accuracy"].value, self._size)
         return found
 
     def curve_point(self, answers: MethodAnswers, folds: Sequence[Fold], size: int) -> CurvePoint:
@@ -225,7 +250,7 @@ class _Session:
         value = np.mean([self._figures(answers, r, every)[name] for r in range(self._repeats(answers))])
         n_labels = float(np.mean([len(f.labeled) for f in folds]))
         if name == "accuracy":
-            return CurvePoint(size, n_labels, wilson(float(value), len(self.rows)))
+            return CurvePoint(size, n_labels, wilson(float(value), self._size))
         assert answers.mean is not None
         errors = np.mean(((answers.mean - self.answer) / self.whole) ** 2, axis=0)
         half = Z95 * errors.std() / np.sqrt(len(errors))
@@ -236,13 +261,31 @@ class _Session:
         arrays = answers.probs if answers.probs is not None else answers.mean
         return 0 if arrays is None else len(arrays)
 
+    @property
+    def _size(self) -> int:
+        """Hidden rows; of rows that count differently, as many as tell so much."""
+        if self.times is None:
+            return len(self.rows)
+        return max(1, round(self.times.sum() ** 2 / (self.times**2).sum()))
+
     def _figures(self, answers: MethodAnswers, repeat: int, index: np.ndarray) -> dict[str, float]:
         if answers.probs is not None:
+            index = self.counted(index)
             return classification_metrics(self.answer[index], ClassPrediction(answers.probs[repeat, index]))
         assert answers.mean is not None
         assert answers.std is not None
         prediction = RegressionPrediction(answers.mean[repeat, index], answers.std[repeat, index])
         return regression_metrics(self.answer[index], prediction, 1.0 / self.whole)
+
+
+def _times(answer: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """How often each hidden row counts, so that the classes have these shares: on average `PRECISION` times, (n,)."""
+    hidden = np.bincount(answer, minlength=len(shares)) / len(answer)
+    weight = np.divide(shares, hidden, out=np.zeros(len(shares)), where=hidden > 0)[answer]
+    if not weight.any():
+        return np.ones(len(answer), np.int64)
+    times = np.rint(PRECISION * weight / weight.mean()).astype(np.int64)
+    return np.maximum(times, weight > 0)
 
 
 def _repeats(n_known: int) -> int:

@@ -56,8 +56,8 @@ def verdict(answer: TableAnswer, method: MethodAnswers) -> str:
 
 def _classes(answer: TableAnswer, method: MethodAnswers, n: int) -> str:
     accuracy = method.figures["accuracy"]
-    counts = np.bincount(answer.answer, minlength=len(answer.classes))
-    common, floor = answer.classes[int(counts.argmax())], float(counts.max() / n)
+    counts = np.bincount(answer.answer[answer.counted], minlength=len(answer.classes))
+    common, floor = answer.classes[int(counts.argmax())], float(counts.max() / counts.sum())
     right = f"about {_percent(accuracy.value)} of the labels should be right (95% interval {_span(accuracy)})"
     if accuracy.low <= floor:
         return (
@@ -97,7 +97,7 @@ def threshold(answer: TableAnswer, method: MethodAnswers) -> Threshold | None:
     At least ten hidden labels and a tenth of them must lie above it, or chance would choose it.
     """
     assert method.probs is not None
-    confidence, right = _confidence(method.probs, answer.answer)
+    confidence, right = _confidence(method.probs[:, answer.counted], answer.answer[answer.counted])
     for t in (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99):
         above = confidence >= t
         rows = above.mean() * len(answer.rows)

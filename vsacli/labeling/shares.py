@@ -12,7 +12,7 @@ from vsacli.labeling.job import Job, LabelReport
 from vsacli.target.column import Target
 from vsacli.target.proportions import OPTION
 
-NOTED = 0.2
+NOTED = 0.15
 """Share of the filled cells that are of other classes than the labels would have them, beyond chance ..."""
 
 FEWEST = 20
