@@ -26,7 +26,7 @@ __all__ = [
     "read_table",
 ]
 
-# `import vsacli` and `vsa --help` must stay quick: what needs scikit-learn or torch comes with its first use.
+# `import vsacli` and `vsa --help` must stay quick: what needs scikit-learn or torch is loaded at first use.
 _HOME = {
     "LabelOptions": "vsacli.labeling",
     "VSAClassifier": "vsacli.estimators",

@@ -83,7 +83,7 @@ def test_a_column_of_labels_warns_as_scikit_learn_does(classifier: VSAClassifier
     [
         ([None] * 60, "y has no label in any of its 60 rows"),
         (np.full(60, np.nan), "y has no label in any of its 60 rows"),
-        ([1, "a"] * 30, "Unknown label type: y holds int and str"),
+        ([1, "a"] * 30, r"Unknown label type: y holds labels of mixed types \(int and str\)"),
         (np.linspace(0, 1, 60), "Unknown label type"),
         ([1.0, math.inf] * 30, "infinity"),
         (np.zeros((60, 2)), "1d array"),

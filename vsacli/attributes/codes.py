@@ -2,7 +2,7 @@
 
 A cell is split into its numbers and the words around them. What repeats becomes attributes: the words, as categories;
 numbers that are quantities, or of which many are equal, scaled. Serial numbers (all different, attached to letters or
-hyphens) say nothing and are dropped.
+hyphens) carry no information and are dropped.
 """
 
 from __future__ import annotations

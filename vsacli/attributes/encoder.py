@@ -178,7 +178,7 @@ class AttributeEncoder:
             del column  # before the next one is read
             yield n_rows, encoded
             del encoded
-        if not self._encoders:  # numbers 1, 2, 3, ... are better than nothing to go by
+        if not self._encoders:  # numbers 1, 2, 3, ... are better than no attribute
             for key, _, fitted in fallbacks:
                 yield len(fitted[1]), self._use(key, fitted)
             kept = {index for _, index, _ in fallbacks}
@@ -262,7 +262,7 @@ def _decoded(column: pa.Array) -> pa.Array:
 def _is_id_by_itself(name: str, column: pa.Array, above: int, decimal: str, seed: int) -> bool:
     """Whether a column with the name of an id is one in the rows below the first `above`, and differs in all of those.
 
-    Then the rows of each table were numbered by themselves (an index from 0), and equal numbers say nothing.
+    Then the rows of each table were numbered separately (an index from 0), and equal numbers mean nothing.
     """
     others, own = column.slice(0, above), column.slice(above)
     if not says_id(name) or len(own) < MIN_SEQUENCE or pa.types.is_nested(column.type):

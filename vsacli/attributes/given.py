@@ -1,4 +1,4 @@
-"""Whether a cell is filled, as an attribute of its own: a refund stands only where something was refunded."""
+"""Whether a cell is filled, as an attribute of its own: a refund is given only if something was refunded."""
 
 from __future__ import annotations
 

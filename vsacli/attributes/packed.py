@@ -2,7 +2,7 @@
 
 Most attributes take few values: an indicator two, a rating ten, a price with two decimals some thousand. Such an
 attribute is held as its distinct values and one or two bytes a row (an eighth of a byte, if there are two values).
-Attributes of one column that take more values, but together few, as those of a text that comes again and again, share
+Attributes of one column that take more values, but together few, as those of a text that occurs many times, share
 one number a row. Others stay float32. What comes out are the same bits that went in.
 """
 

@@ -1,7 +1,7 @@
 """Foundation models for tables, for users who have their packages and weights. Nothing is downloaded.
 
 Written after the sources of tabpfn 2.0.9, 2.2.1, 6.0.6 and 9.2.0, and of tabicl 0.1.4 and 2.2.0: arguments, what
-`predict` returns, and where and under which names weights are kept are the same in all of them, or told apart here.
+`predict` returns, and where and under which names weights are kept are the same in all of them, or distinguished here.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class FoundationModel(SimpleMethod):
 
     @classmethod
     def weights(cls, kind: TaskKind) -> Path | None:
-        """The weights of the newest version at hand that serve a kind of tasks."""
+        """The weights of the newest installed version that serve a kind of tasks."""
         found = [p for folder in cls.folders() if folder.is_dir() for p in folder.rglob(f"{cls.name}*") if p.is_file()]
         return max((p for p in found if cls._serves(p.name, kind)), key=cls._order, default=None)
 

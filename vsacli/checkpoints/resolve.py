@@ -65,7 +65,7 @@ def load_checkpoint(ref: str | os.PathLike[str] | None = None, *, kind: TaskKind
 
 
 def method_of(ref: str) -> str:
-    """The method of a checkpoint, told from its config.json alone.
+    """The method of a checkpoint, from its config.json alone.
 
     Raises
     ------

@@ -141,7 +141,7 @@ def _usage_message(error: typer.TyperException) -> str:
 
 
 def _discard_stdout() -> None:
-    """Point stdout at the null device, so that the interpreter's last flush has nothing to complain about."""
+    """Point stdout at the null device, so that the interpreter's last flush does not fail."""
     try:
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""`vsa download`: fetch a trained network from the Hugging Face Hub, or list those at hand."""
+"""`vsa download`: fetch a trained network from the Hugging Face Hub, or list the installed ones."""
 
 from __future__ import annotations
 

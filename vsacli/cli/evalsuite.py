@@ -84,7 +84,7 @@ def _unlabeled(asked: int | None, setting: Setting, kind: TaskKind) -> int:
 
 
 def _main_metrics(kind: TaskKind, setting: Setting) -> tuple[str, ...]:
-    """Where classes are not equally frequent, balanced accuracy stands beside accuracy."""
+    """If classes are not equally frequent, balanced accuracy is shown beside accuracy."""
     if kind == "regression":
         return ("mse",)
     return ("accuracy", "balanced_accuracy") if setting is Setting.pool else ("accuracy",)

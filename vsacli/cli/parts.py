@@ -1,4 +1,4 @@
-"""What `vsa label` does with a folder of Parquet parts: its options, and the choice of who works on the parts."""
+"""What `vsa label` does with a folder of Parquet parts: its options, and the choice of the engine."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ RayAddress = Annotated[
 
 
 def choose_engine(engine: EngineChoice, workers: int | None, ray_address: str | None) -> Engine:
-    """Who works on the parts.
+    """The engine that labels the parts.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def choose_engine(engine: EngineChoice, workers: int | None, ray_address: str | 
 
 
 def refuse_options_of_folders(file: str, engine: EngineChoice, workers: int | None, ray_address: str | None) -> None:
-    """Raise UsageError for options that a single table has no use for."""
+    """Raise UsageError for options that do not apply to a single table."""
     given = {
         "--engine": engine is not EngineChoice.local,
         "--workers": workers is not None,

@@ -49,7 +49,7 @@ def _narrowed(given: np.ndarray) -> np.ndarray:
             except OverflowError:
                 break
     kinds = " and ".join(sorted({type(v).__name__ for v in given}))
-    raise DataError(f"Unknown label type: y holds {kinds} labels of mixed types; try y.astype(str)")
+    raise DataError(f"Unknown label type: y holds labels of mixed types ({kinds}); try y.astype(str)")
 
 
 def split_numbers(y: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""The cells of a few rows of a labeling run, as they stand in the file."""
+"""The cells of a few rows of a labeling run, as they are in the file."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def suggestions_csv(study: Study) -> bytes:
 
     Of a Parquet file: UTF-8, with commas. So what reads the table reads them, whether its options were given or found.
     `row` is the number of the data row in the file, from 1 (the header and blank lines are none). The target's cell is
-    as in the file, without a label. A name that the table has already gets a number behind it.
+    as in the file, without a label. A name that the table already has gets a number at its end.
 
     Raises
     ------

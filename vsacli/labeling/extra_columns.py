@@ -16,7 +16,7 @@ DIGITS = 4  # significant digits of a standard deviation, decimals of a probabil
 class AddedColumns:
     """Columns with a number in each of the table's rows `rows` and nothing in the others.
 
-    A name that the table has already gets a number behind it; `notes` says so.
+    A name that the table already has gets a number at its end; `notes` says so.
     """
 
     def __init__(self, table: Table, rows: np.ndarray, *, as_text: bool) -> None:

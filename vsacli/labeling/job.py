@@ -1,4 +1,4 @@
-"""What the steps of one labeling run share: the table, what was asked of it, and the account of what is done."""
+"""What the steps of one labeling run share: the table, the options, and the report."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LabelOptions(ReadOptions):
-    """What may be asked of one labeling run; the defaults are the command's."""
+    """The options of one labeling run; the defaults are the command's."""
 
     checkpoint: str | None = None  # None: the bundled one
     device: str = "auto"

@@ -43,7 +43,7 @@ class LabelingRun:
     target, answers
         The labels of the stacked rows (n,), and the answers for those without one, in row order.
     labels, report
-        The answers as cells to be written, and an account of the run.
+        The answers as cells to be written, and the report of the run.
     checkpoint, attributes
         The network, and the stacked rows as it read them, if they were to be kept; None if no row was to be answered.
     """
@@ -89,7 +89,7 @@ class LabelingRun:
         return 1 - self.certainty if self.target.kind == "classification" else self.certainty
 
     def spelled(self, places: np.ndarray) -> list[Any]:
-        """The answers at `places` as they would stand in the file."""
+        """The answers at `places` as they would be written in the file."""
         if self.target.kind == "classification":
             assert self.answers.proba is not None
             return self.target.spell_classes(self.answers.proba[places].argmax(axis=1)).to_pylist()

@@ -41,7 +41,7 @@ def input_tensor(batch: TaskBatch, config: InputConfig) -> Tensor:
     """Build Z^(1): value, observed?, is an attribute, is a label (and, standardized, the rank).
 
     Where the paper imputes, a missing value is *not observed*: its value and its indicator are 0,
-    so that whatever stands in ``batch.x`` there cannot reach the answer.
+    so that the contents of ``batch.x`` there cannot reach the answer.
 
     Parameters
     ----------

@@ -147,7 +147,7 @@ class VSAModel(Network[VSAConfig]):
         """The representation after the last block, (B, N, M + C, H)."""
         z = input_tensor(batch, self.config)
         if closed is not None:
-            # They stand in the label slots; attributes have none.
+            # They are in the label slots; attributes have none.
             z = torch.cat([z, F.pad(closed.to(z.dtype), (0, 0, batch.x.shape[2], 0))], -1)
         if self.structure_width:
             z = torch.cat([z, structure_channels(batch, self.structure_width)], -1)

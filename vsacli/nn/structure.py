@@ -31,7 +31,7 @@ def structure_width(kind: str) -> int:
 
 
 def with_coordinates(batch: TaskBatch) -> TaskBatch:
-    """The tasks with their coordinates as K further attributes, behind the others; observed in every row."""
+    """The tasks with their coordinates as K further attributes after the others; observed in every row."""
     structure = batch.structure
     if structure is None:
         return batch
@@ -45,7 +45,7 @@ def with_coordinates(batch: TaskBatch) -> TaskBatch:
 
 
 def structure_channels(batch: TaskBatch, width: int) -> Tensor:
-    """Channels (B, N, M + K + C, width) to stand behind those of the input tensor; 0 where nothing is known.
+    """Channels (B, N, M + K + C, width) to append to those of the input tensor; 0 where nothing is known.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Whether messages may quote what stands in a cell: not unless asked for, since logs are kept and read by others.
+"""Whether messages may quote the contents of cells: only if asked for, because logs are kept and read by others.
 
 Column names, row and line numbers and counts are not cell values; labels are, including class names. A message that
 would quote one asks `quoted` for it. The command line shows them on a terminal; `VSA_SHOW_VALUES=1` shows them

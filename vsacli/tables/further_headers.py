@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from vsacli.tables.table import Table
 
 _MOST_ROWS = 3
-_READ = 200  # data rows below that tell what a column holds
+_READ = 200  # data rows below that decide what a column holds
 _FEWEST = 3  # numbers in these for a column to be one of numbers
 _NUMBERS = 0.9  # share of the cells in these that are numbers then
 _NUMBER = re.compile(r"[^\w\s]{0,3}\s*[-+−]?[\d.,'’\s]*\d[\d.,'’\s]*(?:[eE][-+]?\d+)?\s*[^\d,;]{0,12}")

@@ -36,7 +36,7 @@ def training_task(prepared: Prepared, name: str, **changes: object) -> EncodedTa
     Raises
     ------
     DataError
-        If the table is of no use: too few labeled rows, one class, or equal targets.
+        If the table cannot be used: too few labeled rows, one class, or equal targets.
     """
     labels = prepared.target
     if labels.n_labeled < LEAST_ROWS:

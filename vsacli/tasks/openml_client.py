@@ -37,7 +37,7 @@ class Unreachable(Exception):
 
 
 class Unusable(Exception):
-    """The server's answer, or the data set, is of no use: the message says why."""
+    """The server's answer, or the data set, cannot be used: the message says why."""
 
 
 @dataclass(frozen=True)

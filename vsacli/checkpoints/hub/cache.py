@@ -108,7 +108,7 @@ def cached_checkpoints(cache_dir: Path | None = None) -> list[CachedCheckpoint]:
 
 
 def is_sound(file: Path) -> bool:
-    """Whether a cached file has the bytes it was stored with, as far as can be told."""
+    """Whether a cached file has the bytes it was stored with, as far as this can be checked."""
     etag = Path(os.readlink(file)).name if file.is_symlink() else ""  # a blob is called by the ETag it came with
     return has_hash(file, etag)
 

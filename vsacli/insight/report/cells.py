@@ -1,4 +1,4 @@
-"""What stands in people's cells, made fit for a page: no markup, nothing endless, no text that turns a line around."""
+"""Contents of people's cells made safe for a page: no markup, nothing endless, no text that reverses a line."""
 
 from __future__ import annotations
 

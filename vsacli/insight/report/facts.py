@@ -39,7 +39,7 @@ class Histogram:
 
 @dataclass(frozen=True)
 class Point:
-    """A row on the map: where, which class (its place in `Map.names`) or how large, and what is told of it."""
+    """A row on the map: where, which class (its place in `Map.names`) or how large, and the text about it."""
 
     x: float
     y: float

@@ -1,6 +1,6 @@
 """Charts as SVG: bars, histograms, and points in the plane. Colours are classes of the page's style sheet.
 
-Nothing is told by colour alone: series differ in hatching or outline, groups of points in their marks.
+Nothing is shown by colour alone: series differ in hatching or outline, groups of points in their marks.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ def _ticks(most: float) -> list[float]:
 
 
 def edge_names(edges: Sequence[float]) -> list[str]:
-    """Edges of bins of one width, with as few decimals as tell them exactly; in powers of ten if that is long."""
+    """Edges of bins of one width, with as few decimals as are exact; in powers of ten if that is long."""
     width = edges[1] - edges[0] if len(edges) > 1 else 1.0
     if not 1e-4 <= width < 1e9 or max(abs(edges[0]), abs(edges[-1])) >= 1e12:
         return [f"{edge:.4g}" for edge in edges]

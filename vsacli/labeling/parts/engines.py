@@ -38,7 +38,7 @@ def in_processes(workers: int) -> Engine:
         todo = iter(parts)
         try:
             while True:
-                # No more than one part ahead of the workers: what is cancelled after a failure is soon done.
+                # No more than one part ahead of the workers: so little is left to cancel after a failure.
                 while len(waiting) <= workers and (part := next(todo, None)) is not None:
                     waiting[pool.submit(_work, part)] = part
                 if not waiting:

@@ -96,8 +96,8 @@ def check_parts(parts: Sequence[Part]) -> tuple[list[str], list[Part]]:
     Raises
     ------
     DataError
-        A part has other columns than the first one, or a column a type that does not go with those of the parts
-        before; names the part and the column.
+        A part has other columns than the first one, or a column has a type that is not compatible with those of
+        the parts before; names the part and the column.
     """
     import dataclasses
 
@@ -170,8 +170,8 @@ def check_folders(folder: str, output: str | None, parts: Sequence[Part], labele
 def agree(one: pa.DataType, other: pa.DataType) -> bool:
     """Whether cells of these types can be one column.
 
-    Null goes with all, a number with a number, text with text; how wide the codes of a dictionary are makes no
-    difference. All other types go with themselves alone.
+    Null is compatible with all types, numbers with numbers, text with text; the width of dictionary codes makes no
+    difference. All other types are compatible only with themselves.
     """
     import pyarrow as pa
 
@@ -195,7 +195,7 @@ class _Column:
     wider: str = ""  # for its numbers, if parts hold them in several types
 
     def meet(self, kind: pa.DataType, part: Part) -> bool:
-        """Take in its type in another part; whether it goes with those of the others."""
+        """Add its type in another part; returns whether it is compatible with those of the others."""
         import pyarrow as pa
 
         from vsacli.tables.arrow_types import is_number

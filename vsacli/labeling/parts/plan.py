@@ -1,4 +1,4 @@
-"""Everything that labeling a part needs besides the part: a function of the folder's contents and the options.
+"""Everything that is needed to label a part, besides the part: a function of the folder's contents and the options.
 
     target column of all parts  ->  kind of task, classes, which cells are missing           (survey.py)
     a sample of rows, and the labeled rows  ->  encoder, attributes of the labeled rows
@@ -8,8 +8,8 @@ give the order of the rows), on the options, and on nothing that happens while p
 number of workers nor the order in which parts are finished changes a byte.
 
 A folder of at most `SAMPLE_ROWS` rows is read whole for the plan. Of a larger one a seeded sample of that many rows is
-read, and of more than `LABELED_ROWS` labeled rows a sample with every class in it; a folder with many columns gets
-by with fewer of both. The sample decides what columns become; categories that it lacks are unknown ones.
+read, and of more than `LABELED_ROWS` labeled rows a sample with every class in it; for a folder with many columns
+both numbers are smaller. The sample decides what columns become; categories that are not in it count as unknown.
 """
 
 from __future__ import annotations

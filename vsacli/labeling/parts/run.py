@@ -45,7 +45,7 @@ def label_folder(
     labeled_path : str, optional
         Where `labeled` lies.
     engine : Engine
-        How parts are worked on.
+        Where parts are labeled.
 
     Returns
     -------

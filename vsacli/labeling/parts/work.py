@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from vsacli.tables.parquet.table import ParquetTable
 
 RowsDone = Callable[[int], None]
-"""Called with the number of rows of a part that are answered."""
+"""Called with the number of rows of a part that have been answered."""
 
 
 @dataclass
 class PartReport:
-    """What was done to one part; sums, so that those of all parts can be added."""
+    """The result of one part, as sums, so that those of all parts can be added."""
 
     name: str
     rows: int
@@ -55,7 +55,7 @@ def label_part(
     Raises
     ------
     VsaError
-        Whatever is wrong with the part; the message names it.
+        If the part cannot be labeled; the message names it.
     """
     try:
         return _label_part(plan, part, output, at_a_time, progress)

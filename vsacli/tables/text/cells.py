@@ -68,7 +68,7 @@ def _unquoted_one_by_one(data: Bytes, first: Positions, stop: Positions, escape:
 
 
 def unquote(cell: bytes, escape: bool = False) -> bytes:
-    """Return the value of one cell as it stands in the file, as `csv.reader` does.
+    """Return the value of one cell of the file, as `csv.reader` does.
 
     With `escape`, a backslash in a quoted cell takes its meaning from a quote or backslash behind it.
     """

@@ -138,9 +138,9 @@ def detect(data: Bytes, start: int, name: str, delimiter: str | None = None, hea
         notes.append(f"delimiter: {name_of(dialect.delimiter)} (detected)")
     notes += _oddities(data, index)
     if dialect.escape:
-        notes.append('quotes in cells: escaped by a backslash (\\"), since the table cannot be read with doubled ones')
+        notes.append('quotes in cells: escaped by a backslash (\\")')
     if not dialect.quoting:
-        notes.append("quotes: plain text (the table cannot be read with quotes around cells)")
+        notes.append("quotes: plain text (they do not enclose cells)")
     if index.trailing:
         notes.append(f"each row ends with one more {name_of(dialect.delimiter)} than the header: kept, not a column")
     return Layout(dialect, index, dialect.delimiter, notes)

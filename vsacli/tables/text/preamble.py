@@ -58,10 +58,10 @@ def comment_lines(data: Bytes, start: int, marks: bytes) -> tuple[int, int]:
     count : int
         How many lines at the top are comments or blank; 0 if the header is the first line.
     stop : int
-        First byte behind them.
+        First byte after them.
     """
     view, at = data.data, start
-    begins: list[int] = []  # of the comment lines, and of the line behind them
+    begins: list[int] = []  # of the comment lines, and of the line after them
     lines: list[int] = []
     number = 0
     while at < data.size:

@@ -269,7 +269,7 @@ def _scan_lines(
 
 @lru_cache(maxsize=8)
 def _cell_pattern(delimiter: int | None, escape: bool = False) -> re.Pattern[bytes]:
-    """One cell and the separator behind it. The groups' order matters: `lastindex` says how the cell ends."""
+    """One cell and the separator after it. The groups' order matters: `lastindex` says how the cell ends."""
     mark = b"(?!)" if delimiter is None else re.escape(bytes([delimiter]))
     plain = rb"[^\r\n]" if delimiter is None else rb"[^\r\n" + mark + rb"]"
     inner = rb'[^"\\]++|\\(?s:.)|\\\Z|""' if escape else rb'[^"]++|""'
