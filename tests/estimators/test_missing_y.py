@@ -104,7 +104,7 @@ def test_labels_that_cannot_be(classifier: VSAClassifier, y: Any, message: str):
         ([1.5, math.inf] * 30, "infinity"),
         (["1.5", None] * 30, "use VSAClassifier for classes"),
         (np.array(["a", "b"] * 30), "use VSAClassifier for classes"),
-        (pd.Series(pd.date_range("2024-01-01", periods=60)), "not a number"),
+        (pd.Series(pd.date_range("2024-01-01", periods=60)), "not numbers"),
         ([1 + 2j] * 60, "not a number"),
         ([[1, 2]] * 60, "1d array"),
         ([{}] * 60, "not a number"),
