@@ -237,7 +237,7 @@ def test_a_further_header_row_is_kept_and_not_learned_from(vsa, write):
     assert lines[:3] == head
     assert {line.rpartition(",")[2] for line in lines[3:]} == {"Basic", "Plus"}
     assert "2 classes" in result.stderr
-    assert result.stderr.count("stands in a further header row, row ") == 2
+    assert result.stderr.count("is in a further header row, row ") == 2
     assert "kept and not learned from" in result.stderr
 
 
@@ -255,7 +255,7 @@ def test_numbers_for_missing_and_errors_of_spreadsheets_are_kept_and_not_learned
     after = [row["spend"] for row in table(result.stdout)]
     assert [after[i] for i in range(1, 60, 2)] == [spend[i] for i in range(1, 60, 2)]
     assert all(5 < float(after[i]) < 70 for i in range(0, 60, 2))
-    assert "--na '-99' has it filled" in result.stderr
+    assert "use --na '-99' to have it filled" in result.stderr
     assert "labels: 27 given" in result.stderr
     filled = vsa("label", path, "-t", "spend", "--na", "-99", "--na", "#REF!").stdout
     assert all(5 < float(row["spend"]) < 70 for row in table(filled))

@@ -54,7 +54,7 @@ def test_classes_that_may_be_meant_to_be_one_are_kept_and_noted() -> None:
     target = read_target(text("TRUE", "true", "False", "1", "1.0", "2,000", "2", ""))
     assert target.classes == ["TRUE", "true", "False", "1", "1.0", "2,000", "2"]
     assert target.notes == [
-        "4 classes would be 2 but for upper case, spaces or .0: they are kept apart; "
+        "4 classes would be 2 without differences in case, spaces or .0: they are kept apart; "
         "if they are the same, spell them alike"
     ]
     with showing_values(True):

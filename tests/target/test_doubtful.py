@@ -53,7 +53,8 @@ def test_errors_of_spreadsheets_are_kept_and_not_learned_from(error: str, labels
     assert target.given.tolist() == [*[True] * len(labels), False, False, False]
     assert target.missing.tolist() == [*[False] * len(labels), False, False, True]
     assert target.notes == [
-        f"{error!r} (2 cells) is an error of a spreadsheet: kept and not learned from; --na {error!r} has it filled"
+        f"{error!r} (2 cells) is an error of a spreadsheet: kept and not learned from; "
+        f"use --na {error!r} to have it filled"
     ]
     assert read(*labels, error, na=[error]).missing.sum() == 2
     if labels is not PRICES:
@@ -69,7 +70,7 @@ def test_a_regression_does_not_learn_from_a_number_that_is_none_of_the_others(fa
     assert sorted(target.numbers[target.given]) == sorted(map(float, PRICES))
     assert target.spell_numbers(np.array([33.3])).to_pylist() == ["33.3"]
     (note,) = target.notes
-    assert "(2 cells) lies far from all other labels: kept and not learned from; --na " in note
+    assert "(2 cells) lies far from all other labels: kept and not learned from; use --na " in note
     assert (far in note) == (far not in ("123456", "1e30"))  # any other number is a cell of the table
 
 

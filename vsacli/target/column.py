@@ -150,7 +150,7 @@ def read_target(
     where
         Says where a row is (``"row 3 (line 4)"``), for messages; ``Table.where``.
     headers
-        Rows that are further header rows: what only they say is not learned from.
+        Further header rows: labels that only they have are not learned from.
 
     Raises
     ------
@@ -235,12 +235,12 @@ def read_target(
 def _no_labels(
     found: _Distinct, given: np.ndarray, headers: Sequence[int], where: Callable[[int], str] | None
 ) -> dict[int, str]:
-    """Labels that cannot be any, with the reason: errors of spreadsheets, and what only further header rows say."""
+    """Labels that cannot be labels, with the reason: errors of spreadsheets, and those of further header rows only."""
     reasons = {int(i): "is an error of a spreadsheet" for i in given if is_spreadsheet_error(found.keys[i])}
     for i in given:
         row = int(found.first[i])
         if row in headers and found.counts[i] == 1:
-            reasons[int(i)] = f"stands in a further header row, {where(row) if where else f'row {row + 1}'}"
+            reasons[int(i)] = f"is in a further header row, {where(row) if where else f'row {row + 1}'}"
     return reasons if len(reasons) < given.size else {}
 
 

@@ -1,4 +1,4 @@
-"""Which numbers the labels of a regression are: their sign, and the step that all of them stand on."""
+"""Which numbers the labels of a regression can be: their sign, and the step of which all are multiples."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from decimal import Decimal
 import numpy as np
 
 _FEWEST = 6
-"""Fewest labels that tell."""
+"""Fewest labels from which this is read."""
 
 _CHANCE = 1e-3
-"""A step is one if labels would stand on it by chance with a lower probability."""
+"""A step is accepted if all labels would be multiples of it by chance with a lower probability."""
 
 _STEPS = tuple(Decimal(mantissa).scaleb(power) for power in range(9, -7, -1) for mantissa in (5, "2.5", 2, 1))
 _MOST_STEPS = 2.0**52  # beyond, a double does not count
@@ -27,7 +27,7 @@ class Domain:
 
     @classmethod
     def of(cls, values: np.ndarray, counts: np.ndarray, decimals: int) -> Domain:
-        """Read it off the distinct labels (k,), finite; `decimals` are the digits that the longest of them has."""
+        """Read it off the distinct labels (k,), finite; `decimals` are the digits of the longest of them."""
         n = int(counts.sum())
         if n < _FEWEST:
             return cls()
@@ -56,7 +56,7 @@ class Domain:
 
 
 def _step(values: np.ndarray, n: int, decimals: int) -> Decimal | None:
-    """The largest of the usual steps (1, 2, 2.5, 5, 10, ...) that all values stand on, if that is no accident."""
+    """The largest of the usual steps (1, 2, 2.5, 5, 10, ...) that divides all values, if that is unlikely by chance."""
     if len(values) < 3 or decimals > 6:
         return None
     unit = Decimal(1).scaleb(-decimals)

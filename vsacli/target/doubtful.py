@@ -1,7 +1,7 @@
-"""Labels that are probably none: errors of spreadsheets, words for "not known", numbers that stand for "missing".
+"""Labels that are probably not labels: errors of spreadsheets, words for "not known", numbers that stand for "missing".
 
-None of them is filled unasked: a cell that is not empty keeps what it says. Errors of spreadsheets, and numbers that
-stand for "missing" among the numbers of a regression, are not learned from either.
+None of them is replaced unless asked for: a cell that is not empty stays as it is. Errors of spreadsheets, and numbers
+that stand for "missing" among the numbers of a regression, are not learned from either.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _SPREADSHEET = re.compile(r"#[^\s#]{1,12}[!?]|#N/?A|#NV|Err:5\d\d", re.IGNORECAS
 _CODE = re.compile(r"-[789]|-?(?:9{2,}|9+[78]|8{2,}|7{2,})|-?(?:3276[78]|214748364[78])")
 
 _FEWEST = 4
-"""Fewest different other numbers that tell whether a number is far from them."""
+"""Fewest different other numbers for judging whether a number is far from them."""
 
 _FAR = 100.0
-"""How many times the range of all others a number must lie outside of it to be none of them, whatever it is."""
+"""How many times the range of all others a number must lie outside of it to be excluded, whatever it is."""
 
 _MANY = 8
-"""Fewest different other numbers that tell that."""
+"""Fewest different other numbers for judging that."""
 
 _MOST = 3
 """Most different numbers that stand for "missing" for one and the same column."""
@@ -61,7 +61,7 @@ def is_missing_code(number: float) -> bool:
 
 
 def far_numbers(values: Sequence[float] | np.ndarray, least: int = _FEWEST) -> np.ndarray:
-    """Mark those of distinct numbers that are none of the others, bool (k,).
+    """Mark the distinct numbers that do not belong to the others, bool (k,).
 
     Numbers that often stand for "missing" are, if they have another sign than all others, or lie farther away than
     those reach; any number, if it lies `_FAR` times farther away.

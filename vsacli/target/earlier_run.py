@@ -1,4 +1,4 @@
-"""What an earlier run has added to a table: columns beside the labels, and with them which labels it has filled."""
+"""What an earlier run added to a table: columns beside the labels, which show the labels that it filled in."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ REASON = "added by an earlier run of vsa"
 
 
 def added_columns(columns: Sequence[str], target: str) -> list[int]:
-    """The places of columns that `--confidence` and `--proba` have added for `target`."""
+    """The places of columns that `--confidence` and `--proba` added for `target`."""
     name = re.compile(rf"{re.escape(target)}_(?:(?:confidence|std)(?:_\d+)?|proba_.+)", re.DOTALL)
     return [j for j, column in enumerate(columns) if name.fullmatch(column)]
 
 
 def filled_earlier(table: Table, target: str) -> np.ndarray | None:
-    """Which labels an earlier run has filled, bool (n,): beside those stands how certain they are; None if not told."""
+    """Which labels an earlier run filled in, bool (n,), by the confidences beside them; None if that is unknown."""
     for suffix in ("confidence", "std"):
         places = [j for j, column in enumerate(table.columns) if column == f"{target}_{suffix}"]
         if len(places) == 1:
@@ -36,7 +36,7 @@ def filled_earlier(table: Table, target: str) -> np.ndarray | None:
 
 
 def without(cells: pa.Array, filled: np.ndarray) -> pa.Array:
-    """Label cells, empty where an earlier run has filled them."""
+    """Label cells without those that an earlier run filled in."""
     import pyarrow as pa
 
     return cells.take(pa.array(np.arange(len(cells)), mask=filled))
@@ -53,8 +53,8 @@ def keep(target: Target, cells: pa.Array, filled: np.ndarray) -> Target:
     n = int(kept.sum())
     tokens = {token: count - n * (token == "") for token, count in target.missing_tokens.items()}
     note = (
-        f"{n:,} {'label was' if n == 1 else 'labels were'} filled by an earlier run, as the column beside says: kept "
-        f"and not learned from; delete the column {target.name}_confidence or {target.name}_std to learn from them"
+        f"{n:,} {'label was' if n == 1 else 'labels were'} filled by an earlier run, according to the column beside: "
+        f"kept and not learned from; delete the column {target.name}_confidence or {target.name}_std to learn from them"
     )
     return replace(
         target,
@@ -66,7 +66,7 @@ def keep(target: Target, cells: pa.Array, filled: np.ndarray) -> Target:
 
 
 def _numbers(cells: pa.Array) -> np.ndarray | None:
-    """Which cells hold numbers, bool (n,); None if one is something else than a number or nothing."""
+    """Which cells hold numbers, bool (n,); None if one is neither a number nor empty."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,4 +1,4 @@
-"""Notes on labels: what was decided about doubtful ones, and which option decides otherwise."""
+"""Notes on labels: what was decided about doubtful ones, and which option changes that."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def not_learned_from(keys: Sequence[str], counts: np.ndarray, reasons: Mapping[i
         token = repr(alike[0]) if harmless else "TOKEN"
         notes.append(
             f"{shown} ({cells:,} {'cell' if cells == 1 else 'cells'}) {reason}: kept and not learned from; "
-            f"--na {token} has it filled"
+            f"use --na {token} to have it filled"
         )
     return notes
 
@@ -58,7 +58,7 @@ def is_code(key: str) -> bool:
 
 
 def near_spellings(keys: Sequence[str]) -> list[str]:
-    """Say that classes differ in nothing but case, inner space or a ``.0``: often they are meant to be one."""
+    """Say that classes differ only in case, inner space or a ``.0``: often they are meant to be one."""
     alike: dict[str, list[str]] = {}
     for key in keys:
         alike.setdefault(_POINT_ZERO.sub("", " ".join(key.casefold().split())), []).append(key)
@@ -67,6 +67,6 @@ def near_spellings(keys: Sequence[str]) -> list[str]:
         return []
     shown = f" ({', '.join(map(repr, groups[0]))}{', …' if len(groups) > 1 else ''})" if values_shown() else ""
     return [
-        f"{sum(map(len, groups))} classes would be {len(groups)} but for upper case, spaces or .0{shown}: they are "
-        f"kept apart; if they are the same, spell them alike"
+        f"{sum(map(len, groups))} classes would be {len(groups)} without differences in case, spaces or .0{shown}: "
+        f"they are kept apart; if they are the same, spell them alike"
     ]
