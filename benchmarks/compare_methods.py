@@ -8,7 +8,7 @@
 Networks and episodes are the paper's; since its 5,000 epochs are out of reach, the learning rate is higher, warms up
 and falls. With `--preset small` all methods are trained by our own recipe instead, and ours is the small network. One
 thread and one run at a time, so that methods differ in nothing but themselves. A method whose folder is complete is not
-trained again, one that was cut off goes on, and so does the comparison. Of a corpus the episodes are `varied` ones of
+trained again, one that was cut off is resumed, and so is the comparison. Of a corpus the episodes are `varied` ones of
 up to 40 attributes: whole tables of a thousand columns would take AttHML's time alone. Printed beside the paper's
 figures: accuracy (or squared error), and what a step costs in training (its Table 3), measured after the run on batches
 that are the same for all, in processor time, which other work hardly disturbs.
@@ -193,7 +193,7 @@ def train(method: str, run: Path, args: argparse.Namespace) -> None:
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     done = subprocess.run(command, env=os.environ | {"OMP_NUM_THREADS": "1"}, check=False)
     if done.returncode:
-        sys.exit(f"{method}: {shlex.join(command)} ended with {done.returncode}; the same command goes on from here")
+        sys.exit(f"{method}: {shlex.join(command)} ended with {done.returncode}; the same command resumes from here")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     # In a process of its own: the number of threads is decided when it starts.
     measure = [sys.executable, __file__, "--measure", str(run)]
@@ -250,7 +250,7 @@ def count_weights(path: Path) -> int:
 
 
 def evaluate(runs: dict[str, Path], results: Path, args: argparse.Namespace) -> None:
-    """`vsa eval` of all runs at once; it goes on where it was cut off."""
+    """`vsa eval` of all runs at once; it resumes where it was cut off."""
     names = [*runs, *filter(None, args.also.split(","))]
     command = vsa("eval", "--suite", args.suite, "--task", args.kind, "--methods", ",".join(names))
     command += [word for run in runs.values() for word in ("--checkpoint", str(run))]
@@ -259,7 +259,7 @@ def evaluate(runs: dict[str, Path], results: Path, args: argparse.Namespace) -> 
     command += ["--split", args.split] if args.split else []
     print(shlex.join(["vsa", *command[3:]]), flush=True)
     if subprocess.run(command, env=os.environ | {"OMP_NUM_THREADS": "1"}, check=False).returncode:
-        sys.exit("the comparison failed; the same command goes on from here")
+        sys.exit("the comparison failed; the same command resumes from here")
 
 
 def accuracy_table(results: Path, methods: list[str], args: argparse.Namespace) -> str:

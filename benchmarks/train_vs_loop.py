@@ -176,7 +176,7 @@ def main() -> None:
         )
     assert difference < 1e-4, f"the loop is another network: {difference}"
     with FlopCounterMode(display=False) as counter:
-        for ones in singles:  # one by one: padding is no work
+        for ones in singles:  # one by one: padding costs nothing
             for single in ones:
                 episode_loss(model(single.tasks), single, 0).backward()
     flops = counter.get_total_flops()  # multiplications and additions of matrix products, forward and backward

@@ -5,7 +5,7 @@
 
 Every table of the suite with at least --least attributes, validation tables and others: from each, so many labels (a
 class) are drawn and 20 more rows (a class; for numbers 80 in all) of at most five classes are left unlabeled. For
-regression there are few such tables, so tables of 600 attributes are made, too: of a few hidden factors, of sparse
+regression there are few such tables, so tables of 600 attributes are also made: of a few hidden factors, of sparse
 linear effects, of hidden factors seen through tanh. Accuracies are means over classes, errors are squared and in units
 of the spread of the rows asked. Groups are of so many attributes; "all" is one group. Tables that the network was
 trained on (with at most 64 of their attributes at a time) are among these: compare groups here, not methods.

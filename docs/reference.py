@@ -45,7 +45,7 @@ def _help(text: str) -> str:
 
 def models() -> str:
     """The cards of the bundled checkpoints."""
-    parts = [MADE, "# Model cards", "Of the two networks that come with the package, as they lie beside their weights."]
+    parts = [MADE, "# Model cards", "The cards of the two networks that come with the package."]
     for folder in bundled_checkpoints().values():
         card = (folder / CARD_FILE).read_text(encoding="utf-8").strip()
         parts.append("\n".join("#" + line if line.startswith("#") else line for line in card.splitlines()))

@@ -45,7 +45,7 @@ class Block:
 
 
 def shell_blocks(page: str) -> list[Block]:
-    """The blocks of a page that start with a command which can be run here; the output of one is no block."""
+    """The blocks of a page that start with a command which can be run here; the output of a command is not a block."""
     blocks = []
     lines = (ROOT / page).read_text(encoding="utf-8").splitlines()
     start: int | None = None
@@ -143,7 +143,7 @@ def run_block(block: Block, folder: Path, server: HubServer) -> list[str]:
             env=environment,
             capture_output=True,
             text=True,
-            timeout=300,  # of a machine that has other work, too
+            timeout=300,  # on a machine that also has other work
         )
         assert done.returncode == 0, f"{block}: {command}\n{done.stderr}"
         strange = [line for line in done.stderr.splitlines() if not line.startswith("vsa: ")]

@@ -12,7 +12,7 @@ from vsacli.nn import ClassOutput, RegressionOutput, TaskBatch, VSAModel, preset
 
 
 def tiny_model(kind: Any = "classification", **changes: Any) -> VSAModel:
-    """One pair of blocks, all weights random (the readout, too, which starts at zero)."""
+    """One pair of blocks, all weights random (also in the readout, which starts at zero)."""
     torch.manual_seed(11)
     model = VSAModel(preset("small", kind, **{"layers": 1, **changes}))
     with torch.no_grad():

@@ -72,7 +72,7 @@ def pickle_beside(folder: Path) -> None:
 
 SPOILED: dict[str, Callable[[Path], None]] = {
     "truncated": truncate,
-    "weights that are no numbers": poison,
+    "weights that are not numbers": poison,
     "sizes beyond all memory": lambda folder: edit(folder, grow),
     "a tensor beyond all memory": oversize,
     "a header without end": endless_header,

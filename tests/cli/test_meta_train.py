@@ -116,7 +116,7 @@ def test_regression_from_the_prior(vsa, tmp_path: Path):
 
 
 def test_on_some_of_the_tables(vsa, vsa_process, folder: Path, tmp_path: Path):
-    """Of seven training tables, three: told, recorded in the folder, and the same three when it goes on."""
+    """Three of seven training tables: shown, recorded in the folder, and the same three when the run is resumed."""
     run = tmp_path / "few"
     more = ["--steps", "2", "--workers", "0"]
     done = vsa_process(*command(folder, run, "--tables", "3", "--seed", "1", *more))

@@ -55,7 +55,7 @@ def test_dates_words_and_numbers_become_attributes(classifier: VSAClassifier):
         fitted = classifier.fit(pd.DataFrame({"c": column}), y)
         sure = [i for i in range(n) if not (isinstance(column, list) and column[i] is None)]
         right = (fitted.transduction_ == np.where(low, "a", "b"))[sure].mean()
-        assert right > 0.85  # a date has attributes that say nothing, too, and the network is a random one
+        assert right > 0.85  # a date also has attributes that carry no information, and the network is a random one
 
 
 def test_columns_are_matched_by_place_and_names_are_checked(classifier: VSAClassifier):

@@ -40,7 +40,7 @@ EVERY_CONFIG = {**CONFIGS, **METHOD_CONFIGS}
 
 
 def model_of(config: NetworkConfig, seed: int = 0) -> Network:
-    """A network with random weights everywhere (the readout, too, which starts at zero)."""
+    """A network with random weights everywhere (also in the readout, which starts at zero)."""
     torch.manual_seed(seed)
     model = build_network(config).double().eval()
     with torch.no_grad():

@@ -40,7 +40,7 @@ def test_a_task_in_a_padded_batch_answers_as_alone(config: NetworkConfig, first:
     together = answers(model, batch_of(*episodes))
     for i, e in enumerate(episodes):
         alone = answers(model, batch_of(e))
-        # classification pads classes, too; their probability is 0
+        # classification also pads classes; their probability is 0
         torch.testing.assert_close(together[i, : e.n_unlabeled, : alone.shape[-1]], alone[0], **EXACT)
         if config.kind == "classification":
             assert (together[i, : e.n_unlabeled, e.n_classes :] == 0).all()

@@ -37,7 +37,7 @@ NA = {
     "no empty cell: NA is how missing is written": (["EU", "AS"], {}, True),
     "another token beside it": (["EU", "AS", "", "null"], {}, True),
     "words": (["oui", "non", ""], {}, True),
-    "one label is no code": (["EU", "AS", "Other", ""], {}, True),
+    "one label is not a code": (["EU", "AS", "Other", ""], {}, True),
     "answers": (["YES", "NO", ""], {}, True),
     "numbers": (["1", "2", ""], {}, True),
     "one other label only": (["EU", ""], {}, True),

@@ -90,7 +90,7 @@ def test_a_deeper_network_starts_with_the_answers_of_the_shallower(
         for name, p in deep.named_parameters()
         if name.startswith("blocks.") and p.grad is not None and bool(p.grad.any())
     }
-    assert learning == set(range(2 * layers))  # the added blocks, too
+    assert learning == set(range(2 * layers))  # also the added blocks
 
 
 @pytest.mark.parametrize("config", [CONFIGS["default"], CONFIGS["regression-default"]], ids=lambda c: c.kind)

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 FLOOR = 1e-9
-"""What a class has at least of a row: the network's zeros are no proofs, and any proportions can then be met."""
+"""Smallest probability of a class for a row: the network is never certain, and so any proportions can be met."""
 
 SAMPLE_CELLS = 1 << 23
-"""Probabilities from which factors are found at most: of a longer table the first rows in random order tell enough."""
+"""Probabilities from which factors are found at most: of a longer table the first rows in random order are enough."""
 
 _BLOCK_CELLS = 1 << 20  # read together, so that the memory does not grow with the rows
 _STEPS, _LONGEST, _NEAR = 200, 4.0, 1e-9

@@ -108,7 +108,7 @@ def find_column(columns: Sequence[str], name: str, table: str) -> int:
     Raises
     ------
     UsageError
-        There is no such column (the message suggests one that is), or more than one.
+        There is no such column (the message suggests an existing one), or more than one.
     """
 
     def composed(text: str) -> str:

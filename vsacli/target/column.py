@@ -113,7 +113,7 @@ class Target:
         values = np.asarray(values, dtype=np.float64)
         if not np.isfinite(values).all():
             raise DataError(
-                f"column {self.name!r}: the prediction for {int((~np.isfinite(values)).sum())} rows is no number"
+                f"column {self.name!r}: the predictions for {int((~np.isfinite(values)).sum())} rows are not numbers"
             )
         values = self._domain.nearest(values)
         if is_text(self._type):

@@ -75,7 +75,7 @@ def far_numbers(values: Sequence[float] | np.ndarray, least: int = _FEWEST) -> n
         return far
     for i in np.flatnonzero(codes):
         gap, reach = _outside(float(values[i]), others)
-        times = 3 if 0 < values[i] < 100 else 1  # 77 is a common number, too
+        times = 3 if 0 < values[i] < 100 else 1  # 77 is also a common number
         far[i] = gap > 0 and (gap > times * reach or (values[i] < 0 <= others.min()))
     for _ in range(_MOST):
         rest = np.flatnonzero(finite & ~far)

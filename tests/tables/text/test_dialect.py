@@ -24,7 +24,7 @@ def test_each_delimiter_is_found_and_said(mark: str, name: str):
 
 
 def test_the_delimiter_is_decided_over_all_rows():
-    rows = ["1,2;3"] * FAR + ["1;2"]  # only the last row tells that the comma is no delimiter
+    rows = ["1,2;3"] * FAR + ["1;2"]  # only the last row shows that the comma is not a delimiter
     assert table("a, b;c\n" + "\n".join(rows)).columns == ["a, b", "c"]
     rows[-1] = "1,2"
     assert table("a, b;c\n" + "\n".join(rows)).columns == ["a", " b;c"]
