@@ -226,7 +226,7 @@ class VSAClassifier(ClassifierMixin, _VSAEstimator):
     random_state : int, RandomState or None, default=0
         Which rows are read together in a large table, and the encoding of text.
     proportions : mapping of class to number or "labels", optional
-        The shares of the classes among all rows, where you know them, scaled to sum 1: accuracy rises. Of shares of 1
+        The shares of the classes among all rows, if you know them, scaled to sum 1: accuracy rises. Of shares of 1
         one class may be left out. "labels": the rows with a label were drawn at random, so theirs are the shares.
 
     Attributes
