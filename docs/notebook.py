@@ -12,7 +12,7 @@ DOCS = Path(__file__).resolve().parent
 CELLS = [
     """# Labels for a table, from Python
 
-The chemical elements, with the kind of three of each class known (`sample_data/elements.csv`). The network has not seen
+The chemical elements, of which three of each kind have a label (`sample_data/elements.csv`). The network has not seen
 this table before.""",
     """import pandas as pd
 
@@ -25,7 +25,7 @@ print(f"{y.notna().sum()} of {len(y)} rows have a label")
 table.head()""",
     """## Fill in the missing ones
 
-Nothing is trained: `fit` asks a network that was trained on many other tables.""",
+Nothing is trained here: `fit` uses a network that was trained on many other tables.""",
     """model = VSAClassifier().fit(table, y)
 filled = pd.Series(model.transduction_)
 hidden = y.isna() & truth.notna()
@@ -33,13 +33,13 @@ print(f"{(filled == truth)[hidden].sum()} of {hidden.sum()} hidden labels are ri
 pd.crosstab(truth[hidden], filled[hidden], rownames=["true"], colnames=["filled"])""",
     """## How sure is it?
 
-Right answers should be the surer ones.""",
+Right answers should have a higher confidence.""",
     """confidence = pd.Series(model.label_distributions_.max(axis=1))
 right = (filled == truth)[hidden].rename("right")
 confidence[hidden].groupby(right).agg(["count", "mean", "min", "max"]).round(3)""",
     """## Where the network places the rows
 
-The embeddings on two axes: squares have their label from the start.""",
+The embeddings on two axes. Squares are the rows that were labeled from the start.""",
     """import matplotlib.pyplot as plt
 from sklearn.decomposition import PCA
 
@@ -54,7 +54,7 @@ panel.set(xticks=[], yticks=[])
 plt.show()""",
     """## Numbers
 
-`sample_data/diabetes.csv`: how a disease progressed, known for 40 people of 442.""",
+`sample_data/diabetes.csv`: the progression of a disease, known for 40 of 442 people.""",
     """people = pd.read_csv("../sample_data/diabetes.csv")
 progression = people.pop("progression")
 regressor = VSARegressor().fit(people, progression)
@@ -71,7 +71,7 @@ def main() -> None:
     NotebookClient(notebook, timeout=600, kernel_name="python3", resources={"metadata": {"path": str(DOCS)}}).execute()
     notebook.metadata = {"language_info": {"name": "python"}}
     for cell in notebook.cells:
-        cell.metadata = {}  # when a cell ran is of no interest
+        cell.metadata = {}  # without the time at which a cell ran
     nbformat.write(notebook, DOCS / "example.ipynb")
 
 
