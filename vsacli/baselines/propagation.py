@@ -95,9 +95,9 @@ class NearestGraph(Propagation):
 
 
 class ForestGraph(Propagation):
-    """Along the graph of the ten rows that share most leaves of trees which know no label.
+    """Along the graph of the ten rows that share most leaves of trees trained without labels.
 
-    Extremely randomised trees learn to tell the rows from rows in which each column is shuffled (Shi and Horvath,
+    Extremely randomised trees learn to distinguish the rows from rows with shuffled columns (Shi and Horvath,
     "Unsupervised learning with random forest predictors", 2006): they split where columns depend on each other.
     """
 

@@ -90,7 +90,7 @@ class Word:
 
 
 def split_line(line: str, breaks: str = "") -> list[Word]:
-    """The words of a line that need not be complete; the last one is the one being typed, maybe empty."""
+    """The words of a line that may be incomplete; the last one is being typed and may be empty."""
     words = [Word()]
     quote, fresh, i = "", True, 0
     while i < len(line):
@@ -121,7 +121,7 @@ def split_line(line: str, breaks: str = "") -> list[Word]:
 
 
 def candidates(group: Any, words: list[str], current: str) -> list[tuple[str, str]]:
-    """What may stand in place of `current` after `words` (the first one is `vsa`): each with its help."""
+    """What may replace `current` after `words` (the first one is `vsa`): each with its help."""
     context = group.make_context("vsa", [], resilient_parsing=True)
     place = next((i for i, word in enumerate(words[1:], 1) if not word.startswith("-")), None)
     if place is None:
@@ -179,13 +179,13 @@ def spell(shell: str, value: str, help_text: str, current: Word) -> str | None:
 
 
 def answer(group: Any, instruction: str) -> None:
-    """Print the candidates for the line in ``COMP_WORDS``; whatever goes wrong, there are none."""
+    """Print the candidates for the line in ``COMP_WORDS``; prints none if anything goes wrong."""
     shell = instruction.partition("_")[2]
     breaks = os.environ.get("COMP_WORDBREAKS", "") if shell == "bash" else ""
     try:
         *before, current = split_line(os.environ.get("COMP_WORDS", ""), breaks)
         found = candidates(group, [word.value for word in before], current.value)
-    except BaseException:  # the line is half typed, the file may be anything: no candidate is the answer
+    except BaseException:  # the line is half typed and the file may be anything: then there are no candidates
         return
     lines = [spell(shell, value, help_text, current) for value, help_text in found]
     sys.stdout.buffer.write(b"".join(os.fsencode(line) + b"\n" for line in lines if line is not None))

@@ -1,4 +1,4 @@
-"""What `vsa eval` is asked for, as its two halves take it."""
+"""The options of `vsa eval`, as its two halves take them."""
 
 from __future__ import annotations
 

@@ -187,7 +187,7 @@ def comparison_sections(title: str, records: Sequence[Record], metrics: Sequence
 
 
 def detail_sections(records: Sequence[Record], kind: TaskKind) -> list[Section]:
-    """All figures of a suite; what confidence is worth; failures."""
+    """All figures of a suite; how reliable confidences are; failures."""
     sections = [_all_figures(records, kind)]
     if kind == "classification":
         sections.append(_confidence(records))

@@ -63,7 +63,7 @@ def eval_table(
 
 
 def _shares(encoded: EncodedFile, known: KnownProportions | None) -> np.ndarray | None:
-    """The share of each class among all rows, if it is known; what else there is to say joins the notes."""
+    """The share of each class among all rows, if it is known; further remarks are added to the notes."""
     from vsacli.target.proportions import OPTION, shares_of
 
     if known is None:

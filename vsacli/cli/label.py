@@ -228,7 +228,7 @@ def _check_json(json: str | None, output: str | None, inputs: list[str]) -> None
 
 
 def _check_format(table: Table, output: str | None) -> None:
-    """The output has the format of the input: refuse names that promise another, and Parquet on a screen."""
+    """The output has the format of the input: refuse names of another format, and Parquet on a terminal."""
     if output is None or output == "-":
         if not table.is_text and sys.stdout is not None and sys.stdout.isatty():
             raise UsageError(f"{table.name} is Parquet, a binary format; give --output FILE or a pipe")

@@ -1,4 +1,4 @@
-"""`--report`, `--suggest` and `--suggest-to` of `vsa label`: where they may be written, and what is."""
+"""`--report`, `--suggest` and `--suggest-to` of `vsa label`: where they may be written, and with which contents."""
 
 from __future__ import annotations
 

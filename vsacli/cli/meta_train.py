@@ -83,7 +83,7 @@ class PrecisionChoice(StrEnum):
 
 
 class SuiteCommand(OnceCommand):
-    """Lets ``--openml-suite`` stand alone, for the paper's own selection."""
+    """Allow ``--openml-suite`` without a value, for the paper's own selection."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Give the option its value if the next word is another option or nothing."""

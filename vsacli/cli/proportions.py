@@ -1,4 +1,4 @@
-"""`--proportions` and `--proportions-from`: the shares of the classes, said by those who know them."""
+"""`--proportions` and `--proportions-from`: the shares of the classes, if they are known."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ ProportionsFrom = Annotated[
 def known_proportions(
     text: str | None, path: str | None, options: ReadOptions, read: Callable[[str], Table]
 ) -> KnownProportions | None:
-    """What the two options say of the classes.
+    """The shares of the classes from the two options.
 
     Raises
     ------

@@ -46,7 +46,7 @@ RECORD = {
 
 
 def facts_of(report: LabelReport) -> list[Fact]:
-    """The summary of `report`, a fact a line."""
+    """The summary of `report`, one fact per line."""
     facts = [
         ("table", f"{report.table}, {_count(report.rows, 'row')}, {_count(report.columns, 'column')}"),
         ("task", f"{report.kind} of {report.target!r} ({report.reason})"),
@@ -128,7 +128,7 @@ def _per_class(counts: dict[str, int]) -> str:
 
 
 def _shares(counts: dict[str, int]) -> dict[str, float] | None:
-    """Counts as shares of their sum; nothing of nothing."""
+    """Counts as shares of their sum; empty if there are none."""
     total = sum(counts.values())
     return {name: count / total for name, count in counts.items()} if total else None
 

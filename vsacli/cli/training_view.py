@@ -51,7 +51,7 @@ class TrainingView:
                 self.live.stop()
 
     def __call__(self, record: dict[str, Any]) -> None:
-        """Take a report of the trainer."""
+        """Receive a report of the trainer."""
         self.told_at = time.monotonic()
         self.figures.update(record)
         if f"valid_{self.metric}" in record:

@@ -98,7 +98,7 @@ def parse_weights(option: str, texts: list[str]) -> dict[str, float]:
 def parse_proportions(option: str, text: str) -> dict[str, float] | Literal["labels"]:
     """``a=0.9,b=0.1`` as a dict, percentages as shares of 1; ``labels`` as it is.
 
-    A name that has a comma in it stands between double quotes, a double quote within it twice.
+    A name with a comma is written between double quotes, with double quotes in it doubled.
 
     Raises
     ------

@@ -20,7 +20,7 @@ from vsacli.tasks.store import EncodedTable
 ALL_LABELS = 0  # `shot` of a record whose method saw all labels that were not hidden
 CLASS_SIZES = (1, 2, 3, 5, 10, 20, 50, 100)
 NUMBER_SIZES = (5, 10, 20, 50, 100, 200)
-PRECISION = 20  # times that a hidden row counts on average, where classes count differently
+PRECISION = 20  # times that a hidden row counts on average, if classes count differently
 MOST_SIZES = 5  # points of a learning curve before the last one
 
 
@@ -214,7 +214,7 @@ class _Session:
         return out
 
     def _matched(self, probs: np.ndarray, n_hidden: int) -> np.ndarray:
-        """The answers as known shares make them: rows without a label (if there are none, all) are to meet those."""
+        """The answers matched to known shares, over the rows without a label (over all rows if there are none)."""
         if self.question.shares is None:
             return probs
         given = np.bincount(self.table.y[self.table.labeled], minlength=self.table.n_classes)
@@ -263,7 +263,7 @@ class _Session:
 
     @property
     def _size(self) -> int:
-        """Hidden rows; of rows that count differently, as many as tell so much."""
+        """Number of hidden rows; if they count differently, the effective number."""
         if self.times is None:
             return len(self.rows)
         return max(1, round(self.times.sum() ** 2 / (self.times**2).sum()))

@@ -83,7 +83,7 @@ def multiplied(proba: np.ndarray, factors: np.ndarray) -> np.ndarray:
 
 
 def left_over(shares: np.ndarray, given: np.ndarray, rows: int) -> np.ndarray:
-    """The proportions of the rows without a label, where those of all rows are known.
+    """The proportions of the rows without a label, if those of all rows are known.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class Proportions:
     wanted : ndarray, shape (C,)
         At least 0, not all 0.
     factors : ndarray, shape (C,), optional
-        Of `class_factors`; found by `matched` where they are not given.
+        Of `class_factors`; found by `matched` if they are not given.
     """
 
     wanted: np.ndarray

@@ -1,7 +1,7 @@
 """Methods that are an embedding of rows and a head that answers: one line each in `PARTS`.
 
 Proto (Snell et al. 2017), LP (Zhou et al. 2003), MetaLP (Liu et al. 2018) and relatives, section 4.2 of the paper.
-Methods named Semi, and MetaLP, embed a row with regard to unlabeled rows; the others do not.
+Methods named Semi, and MetaLP, use unlabeled rows to embed a row; the others do not.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The shares of the classes among all rows of a table, where somebody knows them."""
+"""The shares of the classes among all rows of a table, if they are known."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OPTION = "--proportions"
 
 @dataclass(frozen=True)
 class CountedLabels:
-    """The labels of another table in which the classes are as frequent; its own classes need not be the same.
+    """The labels of another table with the same class frequencies; it may have other classes as well.
 
     Attributes
     ----------
@@ -52,14 +52,14 @@ def shares_of(
     given : ndarray of int, shape (C,)
         Labels of each class.
     option : str
-        What to call the input in messages.
+        The name of the option in messages.
 
     Returns
     -------
     shares : ndarray of float64, shape (C,)
         Of sum 1.
     notes : list of str
-        What the user should know, a sentence each.
+        What the user should know, one sentence each.
 
     Raises
     ------

@@ -18,7 +18,7 @@ from vsacli.training.sources import collect
 
 @dataclass
 class Assembled:
-    """A trainer that is ready, and what a person should know of it.
+    """A trainer that is ready, and what a person should know about it.
 
     Attributes
     ----------
@@ -26,7 +26,7 @@ class Assembled:
     facts : list of (str, str)
         What the run learns from, how it is validated, and its network.
     notes : list of str
-        How tables were read, and what will not happen.
+        How tables were read, and limits of the run.
     """
 
     trainer: Trainer
@@ -55,7 +55,7 @@ def assemble(
     group : Group
         The processes that train together; all of them call this.
     resumed : bool
-        Go on from the state that is saved in the folder.
+        Continue from the state that is saved in the folder.
     progress : callable
         Called before each table.
 

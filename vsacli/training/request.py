@@ -1,4 +1,4 @@
-"""From what a user asks of a run to all that decides it."""
+"""A run from what a user asks for: all that decides it."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ MAY_CHANGE = (
     "save_steps",
     "workers",
 )
-"""Fields of `TrainConfig` that a resumed run may have otherwise."""
+"""Fields of `TrainConfig` that may be changed when a run is resumed."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """What a user asks of a run; None, or nothing in a collection, leaves it to the recipe.
+    """What a user asks of a run; None or an empty collection leaves a field to the recipe.
 
     Attributes
     ----------
@@ -60,19 +60,19 @@ class Request:
     training: dict[str, Any] = field(default_factory=dict)
 
     def new_run(self, device: torch.device, command: str = "") -> RunSpec:
-        """A run that starts.
+        """A new run.
 
         Parameters
         ----------
         device : torch.device
             Where it trains, which decides the precision unless that is asked for.
         command : str
-            What was typed, to be saved with it.
+            The command line, to be saved with the run.
 
         Raises
         ------
         UsageError
-            Nothing to learn from, no end, or settings that do not go together.
+            Nothing to learn from, no end, or settings that contradict each other.
         """
         sources = SourceSpec(
             folders=tuple(os.fspath(folder) for folder in self.data or ()),
