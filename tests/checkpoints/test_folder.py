@@ -256,7 +256,7 @@ def test_a_weight_that_is_no_number_is_refused(folder: Path, bad: float):
     assert f"{name} holds values that are not finite" in refusal(folder)
 
 
-@pytest.mark.parametrize("bad", [0, -1, "2", None, [1], float("inf")])
+@pytest.mark.parametrize("bad", [0, -1, "2", None, [1], float("inf"), 10**300, 1e-300])
 def test_a_calibration_that_is_no_factor_is_refused(folder: Path, bad: Any):
     edit_config(folder, lambda c: c["meta"].update(calibration={"temperature": bad}))
     assert "calibration temperature" in refusal(folder)

@@ -28,7 +28,7 @@ def path(two_groups, write) -> Path:
     ("args", "message"),
     [
         (["-t", "lable"], r"no column 'lable'; did you mean 'label'\?"),
-        (["-t", "nothing like it"], r"it has 'x', 'y', 'label'"),
+        (["-t", "nothing like it"], r"it has 3 columns \(VSA_SHOW_VALUES=1 lists them\)"),
         (["-t", "x", "-t", "label"], r"--target is given 2 times; give it only once"),
         (["-t", "label", "-o", "a", "--output", "b"], r"--output is given 2 times"),
         ([], r"Missing option '--target' / '-t'; see `vsa label --help`"),
@@ -93,7 +93,7 @@ def test_bad_data(vsa, write, data: bytes, message: str):
     assert result.code == 1
 
 
-def test_names_from_the_file_cannot_draw_on_the_terminal(vsa, write):
+def test_names_from_the_file_cannot_draw_on_the_terminal(vsa, write, values_shown):
     data = b'"a\x1b[2J\nb",label\n1,x\n2,\n9,y\n'
     result = vsa("label", write("in.csv", data), "-t", "nope")
     assert r"a\x1b[2J" in result.error

@@ -130,7 +130,7 @@ def test_given_back_as_a_spreadsheet_saves_it(vsa, two_groups, write):
     assert "2 labeled rows come from" in result.stderr
     assert "columns: 2 used: Länge, y\n" in result.stderr
     other = write("other.csv", b"x,y\n1,2\n")
-    assert "other.csv has no column 'label'; its only column is" in vsa(*options, other).error
+    assert "other.csv has no column 'label'; it has 1 column" in vsa(*options, other).error
 
 
 def test_names_that_the_table_has_already(vsa, write, tmp_path: Path):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import bz2
+import errno
 import gzip
 import io
 import lzma
 import os
 import stat
+import struct
 import subprocess
 import sys
 import threading
@@ -245,3 +247,55 @@ def test_the_sink_serves_pyarrow(tmp_path: Path):
     with open_output(tmp_path / "t.parquet", inputs=[]) as sink:
         pq.write_table(table, sink)
     assert pq.read_table(tmp_path / "t.parquet").equals(table)
+
+
+@pytest.mark.skipif(not hasattr(os, "setxattr"), reason="no extended attributes on this system")
+def test_extended_attributes_stay(tmp_path: Path) -> None:
+    path = tmp_path / "out.csv"
+    path.write_bytes(b"old")
+    try:
+        os.setxattr(path, "user.origin", b"here")
+    except OSError:
+        pytest.skip("no extended attributes in this folder")
+    with open_output(path) as sink:
+        sink.write(b"new")
+    assert path.read_bytes() == b"new"
+    assert os.getxattr(path, "user.origin") == b"here"
+
+
+def acl(entries: list[tuple[int, int, int]]) -> bytes:
+    """An access control list as the kernel stores it: (tag, permissions, id) each."""
+    return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
+
+
+NOBODY = 0xFFFFFFFF
+DENIED = acl([(1, 6, NOBODY), (2, 0, 12345), (4, 6, NOBODY), (16, 6, NOBODY), (32, 0, NOBODY)])
+
+
+def with_denied_user(path: Path) -> Path:
+    path.write_bytes(b"old")
+    try:
+        os.setxattr(path, "system.posix_acl_access", DENIED)
+    except (OSError, AttributeError):
+        pytest.skip("no access control lists in this folder")
+    return path
+
+
+def test_an_access_control_list_stays(tmp_path: Path) -> None:
+    path = with_denied_user(tmp_path / "out.csv")
+    with open_output(path) as sink:
+        sink.write(b"new")
+    assert os.getxattr(path, "system.posix_acl_access") == DENIED
+    assert stat.S_IMODE(path.stat().st_mode) == 0o660
+
+
+def test_where_the_list_cannot_be_taken_over_only_the_owner_may_read(tmp_path: Path, monkeypatch) -> None:
+    path = with_denied_user(tmp_path / "out.csv")
+
+    def refused(*args: object) -> None:
+        raise OSError(errno.EOPNOTSUPP, "not supported")
+
+    monkeypatch.setattr(os, "setxattr", refused)
+    with open_output(path) as sink:
+        sink.write(b"new")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600

@@ -262,3 +262,15 @@ def test_a_cache_that_is_no_folder_is_done_without(tmp_path: Path, two_tables: P
     assert note.startswith(f"encoded tables are not kept for the next run: {tmp_path / 'cache' / 'tables-'}")
     assert note.endswith("VSA_CACHE names another folder")
     assert (tmp_path / "cache").read_text() == "a file"
+
+
+@pytest.mark.parametrize("name", ["../secret", "/etc/passwd", "a/../../secret"])
+@pytest.mark.parametrize("place", ["task_id", "kind"])
+def test_a_manifest_that_leads_out_of_the_folder_is_refused(tmp_path: Path, name: str, place: str):
+    (tmp_path / "secret.csv").write_text("a,target\n1,2\n")
+    folder = tmp_path / "tables"
+    folder.mkdir()
+    row = f"{name},classification" if place == "task_id" else f"secret,{name.rpartition('/')[0]}"
+    (folder / "manifest.csv").write_text(f"task_id,kind\n{row}\n")
+    with pytest.raises(InputError, match=r"manifest\.csv, line 2: the table's name leads out of the folder"):
+        read_folder_tables(folder)

@@ -13,7 +13,8 @@ import torch
 
 from vsacli.errors import ResourceError, TrainingError
 from vsacli.training import state as state_module
-from vsacli.training.state import load_state, save_state
+from vsacli.training.folder import read_metrics
+from vsacli.training.state import check_meta, load_state, save_state
 
 
 def tensors(value: float) -> dict[str, dict[str, torch.Tensor]]:
@@ -133,3 +134,32 @@ def test_full_disk_keeps_the_last_state(tmp_path: Path):
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert load_state(folder)[1]["step"] == 1
     assert os.listdir(tmp_path) == ["state"]
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        *(
+            {name: value}
+            for name in ("step", "tasks_seen", "since_best")
+            for value in (None, -5, 1.5, "3", 10**400, True)
+        ),
+        *({"elapsed": value} for value in (None, -1.0, float("nan"), "1")),
+        *({"best": value} for value in ("low", float("inf"))),
+    ],
+    ids=str,
+)
+def test_counters_that_no_run_has_are_refused(broken: dict):
+    good = {"step": 3, "tasks_seen": 30, "since_best": 0, "best": None, "elapsed": 1.5}
+    check_meta(good)
+    with pytest.raises(ValueError, match="is not a number that a run has"):
+        check_meta({**good, **broken})
+
+
+def test_brackets_without_end_are_damage(tmp_path: Path):
+    save_state(tmp_path / "state", tensors(1.0), {"step": 1})
+    (tmp_path / "state" / "state.json").write_text("[" * 100_000)
+    with pytest.raises(TrainingError, match="damaged"):
+        load_state(tmp_path / "state")
+    (tmp_path / "metrics.jsonl").write_text("[" * 100_000 + '\n{"step": 1, "loss": 2.0}\n')
+    assert read_metrics(tmp_path / "metrics.jsonl") == [{"step": 1, "loss": 2.0}]

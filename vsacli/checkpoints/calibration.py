@@ -17,6 +17,7 @@ TEMPERATURE = "temperature"
 TENFOLD = "temperature_tenfold"  # the factor on T for ten times as many labels
 STD_FACTOR = "std_factor"
 CALIBRATION = (TEMPERATURE, TENFOLD, STD_FACTOR)  # all of them positive numbers, 1 if not given
+MOST_FACTOR = 1e6  # that any of them may be, or its inverse
 MOST_PER_CLASS = 30.0  # beyond, T stays: validation has no more
 
 

@@ -6,12 +6,11 @@ Nothing in a checkpoint is executed: JSON and safetensors only, read strictly.
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vsacli.checkpoints.calibration import CALIBRATION
+from vsacli.checkpoints.calibration import CALIBRATION, MOST_FACTOR
 from vsacli.errors import CheckpointError, OutputError, UsageError
 from vsacli.kinds import TaskKind
 from vsacli.support.atomic_files import replacing
@@ -143,8 +142,8 @@ def read_config(folder: Path, name: str) -> tuple[dict[str, Any], dict[str, Any]
     calibration = config["meta"].get("calibration", {})
     for key in CALIBRATION:
         factor = calibration.get(key, 1.0) if isinstance(calibration, dict) else None
-        if not isinstance(factor, (int, float)) or not 0 < factor < math.inf:
-            raise CheckpointError(f"checkpoint {name}: calibration {key} = {factor!r} is not a positive number")
+        if not isinstance(factor, (int, float)) or not 1 / MOST_FACTOR <= factor <= MOST_FACTOR:
+            raise CheckpointError(f"checkpoint {name}: calibration {key} is not a positive number of usual size")
     return config["model"], config["meta"]
 
 

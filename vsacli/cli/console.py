@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -11,6 +12,10 @@ from vsacli.support.progress import Progress, silent
 
 Fact = tuple[str, str]  # (what, its value), one line of a summary
 
+LONGEST_NAME = 300
+LONGEST_LINE = 10_000
+_LONG_NAME = re.compile(rf"[^,;:()\"]{{{LONGEST_NAME},}}")
+
 PLAIN_PROGRESS_SECONDS = 15.0  # a log gets a progress line no more often than this
 
 
@@ -19,11 +24,18 @@ def say(text: str) -> None:
     if sys.stderr is None:
         return
     with suppress(OSError, ValueError):
-        print(text, file=sys.stderr, flush=True)
+        print("\n".join(map(printable, text.split("\n"))), file=sys.stderr, flush=True)
 
 
 def printable(text: str) -> str:
-    """`text` with line ends, control characters and lone surrogates spelled out: names come from people's files."""
+    """`text` with line ends, control characters and lone surrogates spelled out: names come from people's files.
+
+    Very long ones are cut: a name of more than `LONGEST_NAME` characters without a mark between, a line at
+    `LONGEST_LINE`.
+    """
+    if len(text) > LONGEST_NAME:
+        text = _LONG_NAME.sub(lambda name: f"{name[0][: LONGEST_NAME // 2]}…{name[0][-20:]}", text[: 2 * LONGEST_LINE])
+        text = text if len(text) <= LONGEST_LINE else text[:LONGEST_LINE] + "…"
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
 
 
@@ -86,11 +98,11 @@ def _bars() -> Iterator[Progress]:
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars
 
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    columns = TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
         task = bars.add_task("reading", total=None)
 
         def show(step: str, done: int, total: int) -> None:
-            bars.update(task, description=step, completed=done, total=total or None)
+            bars.update(task, description=printable(step), completed=done, total=total or None)
 
         yield show

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from vsacli.cli.console import printable
+
 
 @dataclass
 class Section:
@@ -31,12 +33,23 @@ class Section:
 
 
 def show(sections: Sequence[Section], closing: Sequence[str] = ()) -> None:
-    """Write the sections, then closing lines."""
+    """Write the sections, then closing lines; names and classes in them come from people's files."""
+    sections, closing = [_printable(section) for section in sections], [printable(line) for line in closing]
     if sys.stdout is not None and sys.stdout.isatty():
         _show_rich(sections, closing)
         return
     parts = [plain(section) for section in sections] + (["\n".join(closing)] if closing else [])
     print("\n\n".join(parts))
+
+
+def _printable(section: Section) -> Section:
+    return Section(
+        printable(section.title),
+        [printable(name) for name in section.columns],
+        [[printable(cell) for cell in row] for row in section.rows],
+        [printable(note) for note in section.notes],
+        section.strong,
+    )
 
 
 def plain(section: Section) -> str:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 
-from vsacli.cli.console import on_terminal, say
+from vsacli.cli.console import on_terminal, printable, say
 
 
 class TrainingView:
@@ -63,7 +63,7 @@ class TrainingView:
         if self.live is None:
             say(f"vsa: {self._line(record)}")
         elif "note" in record:
-            self.live.console.print(f"note: {record['note']}", markup=False, highlight=False)
+            self.live.console.print(f"note: {printable(record['note'])}", markup=False, highlight=False)
 
     def _line(self, record: dict[str, Any]) -> str:
         parts = [f"step {record['step']:,}", f"{record['tasks']:,} tasks", clock(record["seconds"])]

@@ -129,7 +129,7 @@ def read_records(path: Path) -> list[Record]:
     for number, line in enumerate(lines, 1):
         try:
             records.append(Record.from_dict(json.loads(line)))
-        except (ValueError, TypeError, KeyError, AttributeError):
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             raise DataError(
                 f"{path}, line {number}: not a result of `vsa eval`; give another --json, or remove the file"
             ) from None

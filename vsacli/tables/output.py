@@ -113,6 +113,9 @@ def _failed(text: str, error: OSError) -> OutputError:
     return OutputError(f"cannot write {text}: {error.strerror or error}")
 
 
+_ACCESS_LIST = "system.posix_acl_access"
+
+
 class _Sink(io.RawIOBase):
     """A binary file whose failures name the output. Closing it leaves the file below open.
 
@@ -234,6 +237,27 @@ def _take_after(descriptor: int, target: str) -> None:
         os.fchown(descriptor, old.st_uid, old.st_gid)
     with contextlib.suppress(OSError, AttributeError):
         os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
+    if hasattr(os, "listxattr"):
+        _take_attributes_after(descriptor, target, stat.S_IMODE(old.st_mode))
+
+
+def _take_attributes_after(descriptor: int, target: str, mode: int) -> None:
+    """Give the new file the extended attributes of the old one, its access control list among them.
+
+    The mode of a file with such a list says less than the list: where it cannot be taken over, only the owner may
+    read the new file.
+    """
+    try:
+        names = os.listxattr(target)
+    except OSError:
+        return
+    for name in names:
+        try:
+            os.setxattr(descriptor, name, os.getxattr(target, name))
+        except OSError:
+            if name == _ACCESS_LIST:
+                with contextlib.suppress(OSError):
+                    os.fchmod(descriptor, mode & stat.S_IRWXU)
 
 
 def _sync_folder(folder: str) -> None:

@@ -293,6 +293,8 @@ def _is_json(head: bytes) -> bool:
     line = head.splitlines()[0].strip()
     try:
         return isinstance(json.loads(line), (dict, list))
+    except RecursionError:
+        return True
     except ValueError:
         # A document over several lines, or a first record longer than what was looked at.
         return line in (b"{", b"[", b"[{") or line.startswith((b'{"', b'[{"'))

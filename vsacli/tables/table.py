@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from vsacli.errors import UsageError
-from vsacli.support.privacy import values_shown
+from vsacli.support.privacy import VARIABLE, values_shown
 from vsacli.support.wording import some
 
 if TYPE_CHECKING:
@@ -128,7 +128,9 @@ def find_column(columns: Sequence[str], name: str, table: str) -> int:
 
 
 def _suggestion(columns: Sequence[str], name: str) -> str:
-    folded = {column.casefold().strip(): column for column in columns}
+    if not columns:
+        return "it has no columns at all"
+    folded = {column.casefold().strip(): column for column in columns if len(column) <= 200}
     near = difflib.get_close_matches(name.casefold().strip(), folded, n=1, cutoff=0.6)
     if near and len(columns) > 1:
         return f"did you mean {folded[near[0]]!r}?"
@@ -137,7 +139,14 @@ def _suggestion(columns: Sequence[str], name: str) -> str:
             "some of its names are numbers, as in a row of data: add a line with names above it, or give "
             "the line of the header with --header-line"
         )
-    listed = some([repr(column) for column in columns], 10)
+    if not values_shown():  # without a header, these would be the cells of a row
+        if len(columns) > 1:
+            return f"it has {len(columns):,} columns ({VARIABLE}=1 lists them)"
+        return (
+            f"it has 1 column ({VARIABLE}=1 names it): --delimiter sets another delimiter, --header-line another line "
+            f"for the header"
+        )
+    listed = some([repr(column if len(column) <= 40 else column[:39] + "…") for column in columns], 10)
     if len(columns) == 1:
         return f"its only column is {listed}: --delimiter sets another delimiter, --header-line another header line"
     return f"it has {listed}"

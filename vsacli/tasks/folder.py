@@ -12,7 +12,7 @@ import csv
 import hashlib
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import numpy as np
 
@@ -121,6 +121,10 @@ def _manifest(folder: Path) -> list[_Entry]:
         name, kind = row.get("task_id"), row.get("kind") or ""
         if not name:
             raise InputError(f"{folder / 'manifest.csv'}, line {number}: no task_id")
+        if any(PurePath(part).is_absolute() or ".." in PurePath(part).parts for part in (name, kind)):
+            raise InputError(
+                f"{folder / 'manifest.csv'}, line {number}: the table's name leads out of the folder; name files in it"
+            )
         places = [folder / kind / (name + s) for s in SUFFIXES] + [folder / (name + s) for s in SUFFIXES]
         path = next((p for p in places if p.is_file()), folder / kind / name)
         split, rule = row.get("split") or "train", row.get("target_rule") or ""

@@ -77,10 +77,8 @@ class OpenMLSelection:
                 kinds=tuple(fields["kinds"]),
                 tasks=tuple(tuple(int(i) for i in entry) for entry in fields["tasks"]),
             )
-        except (OSError, ValueError, KeyError, TypeError) as e:
-            raise InputError(
-                f"{path}: not a readable list of OpenML tasks ({e}); delete it, and it is made again"
-            ) from e
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as e:
+            raise InputError(f"{path}: no readable list of OpenML tasks ({e}); delete it and it is made anew") from e
 
 
 def choose_tasks(

@@ -203,7 +203,7 @@ class _Loader:
             note = json.loads((self.folder / f"task-{task_id}.json").read_text(encoding="utf-8"))
             known = note["description"]
             return (TaskDescription(**known) if known else None), str(note["reason"])
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return None, ""
 
     def _remember(self, task_id: int, description: TaskDescription | None, reason: str) -> None:

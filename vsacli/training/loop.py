@@ -27,7 +27,7 @@ from vsacli.training.distributed import Group
 from vsacli.training.folder import MetricsLog, keep_checkpoint
 from vsacli.training.initial import start_from
 from vsacli.training.optimizer import build_optimizers, rate_factor
-from vsacli.training.state import load_optimizer_tensors, load_state, optimizer_tensors, save_state
+from vsacli.training.state import check_meta, load_optimizer_tensors, load_state, optimizer_tensors, save_state
 from vsacli.training.timing import Clock, Every, Interval
 from vsacli.training.update import Updater
 from vsacli.training.validate import Stopped, validate
@@ -125,11 +125,12 @@ class Trainer:
             self.model.load_state_dict(tensors["model"])
             self.average.load_state_dict(tensors["average"])
             load_optimizer_tensors(self.optimizers, tensors["optimizer"])
+            check_meta(meta)
             self.step, self.tasks_seen = meta["step"], meta["tasks_seen"]
             self.best, self.since_best = meta["best"], meta["since_best"]
             self.validated_step = meta.get("validated_step", self.step)
             self.clock.before = meta["elapsed"]
-        except (KeyError, RuntimeError, ValueError) as e:
+        except (KeyError, RuntimeError, ValueError, TypeError, IndexError) as e:
             raise TrainingError(f"{self.folder}: the saved state is of another model ({e}); start a new run") from e
         self.saved_step = self.step
         if self.group.main:

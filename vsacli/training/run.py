@@ -85,7 +85,7 @@ class RunSpec:
             return cls(SourceSpec.from_dict(v["sources"]), TrainConfig.from_dict(v["config"]), str(v["command"]))
         except FileNotFoundError as e:
             raise TrainingError(f"{folder}: no run to resume here; start one without --resume") from e
-        except (OSError, ValueError, KeyError, TypeError) as e:
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as e:
             raise TrainingError(f"{path}: damaged ({e}); start a new run in another folder") from e
 
 
@@ -146,7 +146,7 @@ def record_split(folder: Path, tables: TableStore, resumed: bool) -> None:
         return
     try:
         before = json.loads(path.read_text(encoding="utf-8"))["tables"]
-    except (OSError, ValueError, KeyError, TypeError) as e:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as e:
         raise TrainingError(f"{path}: cannot be read ({e}); start a new run") from e
     if before != now["tables"]:
         old, new = ({json.dumps(t, sort_keys=True) for t in side} for side in (before, now["tables"]))

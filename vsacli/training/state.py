@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +92,7 @@ def load_state(folder: Path) -> tuple[dict[str, dict[str, Tensor]], dict[str, An
     if not folder.exists() and old.exists():
         folder = old
     try:
-        meta = json.loads((folder / "state.json").read_text())
+        meta = json.loads((folder / "state.json").read_text(encoding="utf-8"))
         for name, digest in meta.pop("sha256", {}).items():
             if _sha256(folder / name) != digest:
                 raise ValueError(f"the checksum of {name} is another")
@@ -100,13 +101,32 @@ def load_state(folder: Path) -> tuple[dict[str, dict[str, Tensor]], dict[str, An
         if folder.exists():
             raise TrainingError(f"{folder}: the saved state lacks {Path(e.filename).name}; start a new run") from e
         raise TrainingError(f"{folder}: no saved state to resume from; start without --resume") from e
-    except (OSError, ValueError, TypeError, AttributeError, SafetensorError) as e:
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError, SafetensorError) as e:
         raise TrainingError(f"{folder}: the saved state is damaged ({e}); start a new run") from e
     if meta.get("version") != VERSION:
         raise TrainingError(
             f"{folder}: the state has version {meta.get('version')}, this is {VERSION}; start a new run"
         )
     return tensors, meta
+
+
+def check_meta(meta: Mapping[str, Any]) -> None:
+    """Refuse counters of a saved state that cannot be any.
+
+    Raises
+    ------
+    ValueError
+    """
+    for name, least in (("step", 0), ("tasks_seen", 0), ("since_best", 0), ("validated_step", -1)):
+        value = meta.get(name, 0)
+        if type(value) is not int or not least <= value < 10**18:
+            raise ValueError(f"its {name} is not a number that a run has")
+    for name in ("elapsed", "best"):
+        value = meta.get(name, 0.0)
+        if not (name == "best" and value is None) and (
+            type(value) not in (int, float) or not -1e300 < value < 1e300 or (name == "elapsed" and value < 0)
+        ):
+            raise ValueError(f"its {name} is not a number that a run has")
 
 
 def _sha256(path: Path) -> str:

@@ -46,6 +46,7 @@ CANDIDATES = b"\t;,|"
 semicolons the comma is likely to occur once in every row (as a decimal mark), and hardly the reverse."""
 
 
+_LONGEST_LINE = 1 << 24  # bytes
 _QUOTED = re.compile(rb'"(?:[^"]|"")*+"')
 
 
@@ -111,6 +112,7 @@ def detect(data: Bytes, start: int, name: str, delimiter: str | None = None, hea
         The text is empty, or no table under any dialect; names the first row that does not fit.
     """
     notes: list[str] = []
+    _refuse_endless_line(data, start, name)
     said: int | None = None
     if header_line is not None:
         start = line_start(data, start, header_line, name)
@@ -144,6 +146,15 @@ def detect(data: Bytes, start: int, name: str, delimiter: str | None = None, hea
     if index.trailing:
         notes.append(f"each row ends with one more {name_of(dialect.delimiter)} than the header: kept, not a column")
     return Layout(dialect, index, dialect.delimiter, notes)
+
+
+def _refuse_endless_line(data: Bytes, start: int, name: str) -> None:
+    head = data[start : start + _LONGEST_LINE + 1].tobytes()
+    if len(head) > _LONGEST_LINE and b"\n" not in head and b"\r" not in head:
+        raise DataError(
+            f"{name}: its first line is longer than {_LONGEST_LINE >> 20} MB, so it is no header of a table; "
+            f"check that this is the right file"
+        )
 
 
 def _named_tsv(name: str) -> bool:
