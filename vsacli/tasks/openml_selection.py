@@ -78,7 +78,9 @@ class OpenMLSelection:
                 tasks=tuple(tuple(int(i) for i in entry) for entry in fields["tasks"]),
             )
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as e:
-            raise InputError(f"{path}: no readable list of OpenML tasks ({e}); delete it and it is made anew") from e
+            raise InputError(
+                f"{path}: not a readable list of OpenML tasks ({e}); delete it, and it is made again"
+            ) from e
 
 
 def choose_tasks(

@@ -16,7 +16,7 @@ from vsacli.errors import InputError, OutputError
 from vsacli.kinds import TaskKind
 from vsacli.support.atomic_files import replacing
 
-_ARCHIVE_ERRORS = (zipfile.BadZipFile, zlib.error)
+_UNREADABLE = (ValueError, KeyError, TypeError, EOFError, RecursionError, zipfile.BadZipFile, zlib.error)
 
 
 @dataclass(frozen=True)
@@ -139,17 +139,8 @@ class TableStore:
             if ends != (len(x), len(column), len(y)):
                 raise ValueError("its arrays and its index disagree")
             return cls(tables, [(str(name), str(reason)) for name, reason in meta["skipped"]])
-        except (
-            OSError,
-            ValueError,
-            KeyError,
-            TypeError,
-            EOFError,
-            RecursionError,
-            zipfile.BadZipFile,
-            zlib.error,
-        ) as e:
-            raise InputError(f"{path}: no readable table store ({e}); delete it and it is made anew") from e
+        except (OSError, *_UNREADABLE) as e:
+            raise InputError(f"{path}: not a readable table store ({e}); delete it, and it is made again") from e
 
 
 def _cut(
