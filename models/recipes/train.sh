@@ -2,7 +2,7 @@
 # Meta-trains the bundled checkpoints anew: models/recipes/train.sh CORPUS OUT [cpu|gpu]
 #
 # CORPUS is a folder of tables with manifest.csv (see `vsa meta-train --help`); stages land in OUT. Interrupt it at any time:
-# the same command goes on where it was. cpu: one core and a half for 7 hours; gpu: 10 minutes of a data-centre GPU.
+# the same command goes on where it was. cpu: one core and a half for 8 hours; gpu: 10 minutes of a data-centre GPU.
 # VSA names the command, if it is not `vsa`.
 set -euo pipefail
 
@@ -31,8 +31,15 @@ cpu)
   stage classes-1 "${common[@]}" "${four[@]}" --kind classification --cells 12000 --max-time 100m --validate-every 4m
   stage numbers-1 "${common[@]}" "${four[@]}" --kind regression --cells 12000 --max-time 46m --validate-every 4m \
     --init "$out/classes-1" --muon-rate 0.006 --learning-rate 0.0015
-  stage classification "${common[@]}" "${four[@]}" "${many[@]}" --kind classification --init "$out/classes-1" \
+  stage classes-2 "${common[@]}" "${four[@]}" "${many[@]}" --kind classification --init "$out/classes-1" \
     --shots 1-16 --unlabeled 5-60 --max-time 95m --validate-every 5m --seed 7
+  graph=("${four[@]}" --model structure=true "${many[@]}" --kind classification --shots 1-14 --unlabeled 5-70)
+  stage structure-1 "${common[@]}" "${graph[@]}" --init "$out/classes-2" --max-time 20m --validate-every 10m --seed 101 \
+    --schedule constant
+  stage structure-2 "${common[@]}" "${graph[@]}" --init "$out/structure-1" --max-time 20m --validate-every 10m --seed 202 \
+    --schedule constant --muon-rate 0.004 --learning-rate 0.0008
+  stage classification "${common[@]}" "${graph[@]}" --init "$out/structure-2" --max-time 16m --validate-every 5m --seed 404 \
+    --muon-rate 0.002 --learning-rate 0.0004
   stage numbers-2 "${common[@]}" "${four[@]}" "${many[@]}" --kind regression --init "$out/numbers-1" \
     --shots 5-60 --unlabeled 15-150 --max-time 92m --validate-every 6m --seed 7
   stage regression "${common[@]}" "${eight[@]}" "${many[@]}" --kind regression --init "$out/numbers-2" \
@@ -40,7 +47,8 @@ cpu)
   ;;
 gpu)
   many=(--device cuda --precision bfloat16 --compile --cells 400000 --workers 8 --save-every 1m --validate-every 1m)
-  stage classification "${common[@]}" "${four[@]}" "${many[@]}" --kind classification --shots 1-16 --unlabeled 5-60 --max-time 5m
+  stage classification "${common[@]}" "${four[@]}" --model structure=true "${many[@]}" --kind classification \
+    --shots 1-16 --unlabeled 5-60 --max-time 5m
   stage regression "${common[@]}" "${eight[@]}" "${many[@]}" --kind regression --shots 5-60 --unlabeled 15-150 --max-time 4m \
     --init "$out/classification"
   ;;

@@ -57,7 +57,7 @@ def test_record_of_a_classification(vsa: Vsa, write: Write, two_groups: TwoGroup
         "left_out": [{"column": "always", "reason": record["left_out"][0]["reason"]}],
         "checkpoint": "classification",
         "device": "cpu",
-        "graph_rows": 0,
+        "graph_rows": 24,
         "seed": 3,
         "filled": 24 - n_given,
         "filled_by_class": by_class,
