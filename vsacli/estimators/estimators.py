@@ -273,7 +273,7 @@ class VSAClassifier(ClassifierMixin, _VSAEstimator):
         proportions: Mapping[Any, float] | Literal["labels"] | None = None,
     ) -> None:
         super().__init__(checkpoint, device, random_state)
-        self.proportions = proportions
+        self.proportions: Mapping[Any, float] | Literal["labels"] | None = proportions
 
     def fit(self, X: Any, y: Any) -> VSAClassifier:
         """Read a table with labels in some of its rows, and answer the others.
