@@ -71,7 +71,7 @@ def test_failures_are_recorded_with_their_reason(class_table) -> None:
     errors = {(m, shot): r.error for (_, m, shot, _), r in records.items()}
     assert errors["raise", 1] == "RuntimeError: three rows are too few"
     assert errors["raise", 3] is None
-    assert "shape (31, 3) where (30, 3)" in (errors["shape", 1] or "")
+    assert "shape (31, 3) instead of (30, 3)" in (errors["shape", 1] or "")
     assert "finite" in (errors["nan", 1] or "")
     assert errors["well", 1] is None
     assert all(r.metrics == {} for r in records.values() if r.error)

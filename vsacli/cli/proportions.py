@@ -22,8 +22,8 @@ ProportionsOption = Annotated[
         "--proportions",
         metavar="A=P,B=P,...",
         show_default=False,
-        help="The shares of the classes among all rows, if you know them: shares, percentages or counts; one class "
-        "may be left out. Or `labels`: the labels were drawn at random. Example: --proportions sick=2%,healthy=98%",
+        help="The shares of the classes among all rows, if you know them, such as sick=2%,healthy=98%: shares, "
+        "percentages or counts; one class may be left out. Or `labels`: the labels were drawn at random.",
         callback=restored,
     ),
 ]
