@@ -221,3 +221,41 @@ def test_parquet_is_known_by_its_content(tmp_path: Path, monkeypatch: pytest.Mon
         table = read_table(tmp_path / name)
         assert table.columns == ["id", "label"]
         assert table.column(1).to_pylist() == ["x", None]
+
+
+@pytest.mark.parametrize("name", ["PARENT_ID", "PAR1", "PARE", "ORCID", "ORC", "FEA1", "ARROW1", "BZh91", "BZh"])
+@pytest.mark.parametrize("rows", ["1,2\n3,4\n", "é,2\n" * 3_000])
+def test_a_first_header_may_begin_as_a_format_does(tmp_path: Path, name: str, rows: str) -> None:
+    path = tmp_path / "in.csv"
+    path.write_bytes(f"{name},b\n{rows}".encode())
+    source = read_source(path)
+    assert bytes(source.data) == path.read_bytes()
+    assert not source.is_parquet
+    assert source.compression is None
+
+
+@pytest.mark.parametrize("magic", [b"PAR1", b"ORC", b"FEA1", b"ARROW1\x00\x00", b"BZh91AY&SY"])
+def test_a_damaged_file_of_such_a_format_is_not_text(tmp_path: Path, magic: bytes) -> None:
+    path = tmp_path / "in"
+    path.write_bytes(magic + b"\x15\x04\x00\n\x01" * 50)
+    if magic == b"PAR1":
+        assert read_source(path).is_parquet
+        return
+    with pytest.raises((DataError, InputError), match="bz2 data is damaged|is an? (?:Arrow|Feather|ORC)"):
+        read_source(path)
+
+
+@pytest.mark.parametrize("address", ["https://example.org/a.csv", "s3://bucket/a.parquet", "HTTP://x/y"])
+def test_an_address_is_told(address: str) -> None:
+    with pytest.raises(InputError, match="is the address of a file on the net: download it first"):
+        read_source(address)
+
+
+def test_a_zip_archive_in_a_zip_archive_is_told(tmp_path: Path) -> None:
+    inner, outer = io.BytesIO(), tmp_path / "outer.zip"
+    with zipfile.ZipFile(inner, "w") as archive:
+        archive.writestr("a.csv", "a,b\n1,2\n")
+    with zipfile.ZipFile(outer, "w") as archive:
+        archive.writestr("inner.zip", inner.getvalue())
+    with pytest.raises(DataError, match="is a zip archive itself: unpack both"):
+        read_source(outer)

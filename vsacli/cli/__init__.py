@@ -137,6 +137,8 @@ def _fail(message: str, code: int) -> int:
 def _usage_message(error: typer.TyperException) -> str:
     ctx = getattr(error, "ctx", None)
     message = error.format_message().rstrip(". ").replace(": Value error, ", ": ")
+    if "unexpected extra argument" in message and ctx is not None and ctx.info_name in ("label", "eval"):
+        message += "; one table is read at a time: for file in *.csv; do vsa " + ctx.info_name + ' "$file" ...; done'
     return f"{message}; see `{ctx.command_path if ctx else 'vsa'} --help`"
 
 

@@ -227,6 +227,22 @@ def _check_json(json: str | None, output: str | None, inputs: list[str]) -> None
             raise UsageError(f"--json {json} would replace {other}, which this run reads or writes; name another file")
 
 
+_NEVER_WRITTEN = (
+    ".xlsx",
+    ".xls",
+    ".xlsm",
+    ".ods",
+    ".json",
+    ".jsonl",
+    ".feather",
+    ".arrow",
+    ".orc",
+    ".avro",
+    ".zip",
+    ".sav",
+)
+
+
 def _check_format(table: Table, output: str | None) -> None:
     """The output has the format of the input: refuse names of another format, and Parquet on a terminal."""
     if output is None or output == "-":
@@ -234,6 +250,10 @@ def _check_format(table: Table, output: str | None) -> None:
             raise UsageError(f"{table.name} is Parquet, a binary format; give --output FILE or a pipe")
         return
     ending = PurePath(output).suffix.lower()
+    if ending in _NEVER_WRITTEN:
+        raise UsageError(
+            f"--output {output}: no {ending} is written, the table comes back in its own format; give another"
+        )
     if table.is_text and ending in (".parquet", ".pq"):
         raise UsageError(f"--output {output}: {table.name} is text and comes back as text; give another ending")
     if not table.is_text and ending in (".csv", ".tsv", ".tab", ".txt", ".psv"):

@@ -6,6 +6,7 @@ import codecs
 import io
 import json
 import os
+import re
 import stat
 import sys
 import zlib
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _PIECE = 1 << 20
+_URL = re.compile(r"(?:https?|ftps?|s3|gs|hf|file):/", re.IGNORECASE)
 _SHARE_OF_TEXT = 0.4  # of the free memory, for a text with the positions of its cells and its attributes
 
 PARQUET_MAGIC = (b"PAR1", b"PARE")  # the second: encrypted, its footer included
@@ -31,6 +33,10 @@ _COMPRESSIONS = {
     b"\x28\xb5\x2f\xfd": "zstd",
     b"]\x00\x00": "xz",
 }
+
+_LOOKED_AT = 4096
+_CONTROLS = bytes({*range(32), 127} - set(b"\t\n\f\r\x1a\x1b"))
+_MAGIC_OF_LETTERS = (*PARQUET_MAGIC, b"BZh", b"ARROW1", b"FEA1", b"ORC")  # with which a name may begin as well
 
 _SAVE_AS = "save it as CSV or Parquet"
 _REFUSED = {
@@ -108,11 +114,17 @@ def read_source(source: str | Path) -> Source:
             head = file.read(4)
             regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
             if head in PARQUET_MAGIC and regular:
-                return Source(name, b"", path, is_parquet=True)
+                head += file.read(_LOOKED_AT)
+                if not _is_header_of_text(head, _end_of(file)):
+                    return Source(name, b"", path, is_parquet=True)
+                file.seek(len(head))
             size = os.fstat(file.fileno()).st_size if regular else 0
             data = _read_all(file, name, head, size)
     if not data:
         raise DataError(f"{name} is empty: it has no header and no rows")
+    is_text = data.startswith(_MAGIC_OF_LETTERS) and _is_header_of_text(bytes(data[:_LOOKED_AT]), bytes(data[-4:]))
+    if is_text:
+        return Source(name, data, path)
     compression = next((kind for magic, kind in _COMPRESSIONS.items() if data.startswith(magic)), None)
     if compression is not None:
         data, path = _decompress(data, compression, name), None
@@ -126,12 +138,28 @@ def read_source(source: str | Path) -> Source:
     return Source(name, data, path, compression=compression)
 
 
+def _end_of(file: IO[bytes]) -> bytes:
+    file.seek(-4, os.SEEK_END)
+    return file.read(4)
+
+
+def _is_header_of_text(head: bytes, end: bytes) -> bool:
+    """Say whether bytes that begin as those of some format do are text: PARENT_ID, ORCID, ARROW1."""
+    if end in PARQUET_MAGIC or not (b"\n" in head or b"\r" in head):
+        return False
+    return head.translate(None, _CONTROLS) == head
+
+
 def _open(path: str) -> IO[bytes]:
     try:
         if os.path.isdir(path):
             raise InputError(f"{path} is a folder, not a file: name one table")
         return open(path, "rb", buffering=0)
     except FileNotFoundError:
+        if _URL.match(path):
+            raise InputError(
+                f"{path} is the address of a file on the net: download it first, and name the file"
+            ) from None
         raise InputError(f"{path}: no such file") from None
     except PermissionError:
         raise InputError(f"{path}: no permission to read it") from None
@@ -261,6 +289,8 @@ def _unzip(data: bytes | bytearray, name: str) -> bytearray:
         raise InputError(f"{name}: the zip archive cannot be unpacked ({_reason(error)})") from None
     if not result:
         raise DataError(f"{name}: the file in the zip archive is empty")
+    if result.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        raise DataError(f"{name}: the file in the zip archive is a zip archive itself: unpack both, and name the table")
     return result
 
 
@@ -277,7 +307,8 @@ def _refuse(data: bytes | bytearray, name: str) -> None:
     if head[:9].lower() == b"@relation":
         raise DataError(f"{name} is an ARFF file: {_SAVE_AS}")
     if head[:1] in (b"{", b"[") and _is_json(head):
-        raise DataError(f"{name} is JSON: convert it to CSV first (pandas.read_json(..., lines=True).to_csv(...))")
+        lines = "" if head[:1] == b"[" else ", lines=True"
+        raise DataError(f"{name} is JSON: convert it to CSV first (pandas.read_json(...{lines}).to_csv(...))")
 
 
 def _as_utf8(head: bytes) -> bytes:

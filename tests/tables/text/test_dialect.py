@@ -101,6 +101,10 @@ def test_a_quote_never_closed_in_a_file_of_quoted_cells():
     ("text", "message"),
     [
         ("a,b\n1,2\n\n3\n", r"row 2 \(line 4\): 1 cell, shorter than the header with 2; .*delimiter: comma, detected"),
+        (
+            "a,b\n1,2,\n3,4\n5,6,\n",
+            r"row 2 \(line 3\): 2 cells and no comma at the end, which other rows have: put one",
+        ),
         ('a,b\n"1\n2",2\n3,4,5\n', r"row 2 \(line 4\): 3 cells, longer than the header with 2"),
         ("a,b\r1,2\r3,4,5\r", r"row 2 \(line 3\): 3 cells"),
         ("a,b\n1,2,\n3,4\n", r"row 2 \(line 3\): 2 cells"),

@@ -269,6 +269,11 @@ def _error(data: Bytes, name: str, dialect: Dialect, misfit: Misfit, free: bool)
     if misfit.reason == "unclosed":
         return DataError(f"{name}, line {line}: a quote is opened here and never closed; close or double it")
     size = "longer" if misfit.found > misfit.expected else "shorter"
+    if misfit.found == misfit.expected:  # other rows end with one more delimiter, and this one does not
+        return DataError(
+            f"{name}, row {misfit.row} (line {line}): {misfit.found} {_counted(misfit.found, 'cell')} and no "
+            f"{name_of(dialect.delimiter or 0)} at the end, which other rows have: put one behind all rows, or none"
+        )
     assert dialect.delimiter is not None
     hint = f" (delimiter: {name_of(dialect.delimiter)}, detected; --delimiter sets another)" if free else ""
     return DataError(
