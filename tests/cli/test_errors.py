@@ -56,7 +56,7 @@ def test_usage_errors(vsa, path: Path, args: list[str], message: str):
 
 
 def test_both_inputs_from_a_pipe(vsa):
-    assert "FILE and --labeled are both standard input" in vsa("label", "-", "-t", "y", "--labeled", "-").error
+    assert "two inputs are both standard input" in vsa("label", "-", "-t", "y", "--labeled", "-").error
 
 
 def test_target_header_that_repeats(vsa, two_groups, write):
