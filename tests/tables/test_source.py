@@ -241,7 +241,7 @@ def test_a_damaged_file_of_such_a_format_is_not_text(tmp_path: Path, magic: byte
     if magic == b"PAR1":
         assert read_source(path).is_parquet
         return
-    with pytest.raises((DataError, InputError), match="bz2 data is damaged|is an? (?:Arrow|Feather|ORC)"):
+    with pytest.raises((DataError, InputError), match=r"bz2 data is damaged|is an? (?:Arrow|Feather|ORC)"):
         read_source(path)
 
 
