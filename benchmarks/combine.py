@@ -16,7 +16,7 @@ from functools import partial
 
 import numpy as np
 
-from vsacli.baselines.base import ClassPrediction, Method, RegressionPrediction
+from vsacli.baselines.base import Method
 from vsacli.baselines.registry import make_method
 from vsacli.evaluation.episodes import DrawnEpisode, EpisodePlan, make_episode, usable
 from vsacli.evaluation.suites import load_suite
@@ -26,10 +26,9 @@ from vsacli.tasks.store import EncodedTable
 def answers(method: Method, drawn: DrawnEpisode, rng: np.random.Generator) -> np.ndarray:
     """Class probabilities (U, C), or means (U,) in the table's own units."""
     prediction = method.fit_predict(drawn.episode, rng)
-    if isinstance(prediction, ClassPrediction):
-        return prediction.probs
-    assert isinstance(prediction, RegressionPrediction)
-    return drawn.center + drawn.spread * prediction.mean
+    if prediction.proba is not None:
+        return prediction.proba
+    return drawn.center + drawn.spread * prediction.numbers[0]
 
 
 def figure(table: EncodedTable, drawn: DrawnEpisode, answer: np.ndarray) -> float:

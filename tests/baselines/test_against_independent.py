@@ -28,13 +28,13 @@ def scaled(episode: Episode) -> tuple[np.ndarray, np.ndarray]:
 
 def test_prior_is_the_frequencies(blobs) -> None:
     episode = replace(blobs(shots=2, n_classes=2), y=np.array([0, 1, 1, 1] + [0] * 20))
-    probs = Prior().fit_predict(episode, RNG).probs
+    probs = Prior().fit_predict(episode, RNG).probabilities
     np.testing.assert_allclose(probs, np.tile([0.25, 0.75], (20, 1)), atol=1e-5)
 
 
 def test_prior_breaks_ties_both_ways(blobs) -> None:
     episode = blobs(shots=1, n_classes=2)
-    answers = [Prior().fit_predict(episode, np.random.default_rng(s)).probs[0].argmax() for s in range(20)]
+    answers = [Prior().fit_predict(episode, np.random.default_rng(s)).probabilities[0].argmax() for s in range(20)]
     assert set(answers) == {0, 1}
 
 
@@ -44,7 +44,7 @@ def test_centroid_agrees_with_scikit_learn(blobs) -> None:
     episode = blobs(shots=5, n_classes=4, n_unlabeled=50)
     labeled, unlabeled = scaled(episode)
     reference = Reference().fit(labeled, episode.y[: episode.n_labeled])
-    probs = NearestCentroid().fit_predict(episode, RNG).probs
+    probs = NearestCentroid().fit_predict(episode, RNG).probabilities
     np.testing.assert_array_equal(probs.argmax(axis=1), reference.predict(unlabeled))
     # the ratio of two probabilities is the exponential of the difference of distances
     distance = np.linalg.norm(unlabeled[:, None] - reference.centroids_[None], axis=-1)
@@ -54,7 +54,7 @@ def test_centroid_agrees_with_scikit_learn(blobs) -> None:
 def test_neighbors_by_hand(blobs) -> None:
     episode = blobs(shots=3, n_classes=3)
     labeled, unlabeled = scaled(episode)
-    probs = NearestNeighbors(k=4).fit_predict(episode, RNG).probs
+    probs = NearestNeighbors(k=4).fit_predict(episode, RNG).probabilities
     for row, answer in zip(unlabeled, probs, strict=True):
         distance = np.sqrt(((labeled - row) ** 2).sum(axis=1))
         votes = np.zeros(3)
@@ -91,7 +91,7 @@ def test_spreading_agrees_with_scikit_learn(blobs) -> None:
     every = np.concatenate([labeled, unlabeled])
     distances = squared_distances(every, every)
     median = np.median([((a - b) ** 2).sum() for i, a in enumerate(every) for j, b in enumerate(every) if i != j])
-    probs = LabelSpreading(bandwidths=(2.0,), alphas=(0.8,)).fit_predict(episode, RNG).probs
+    probs = LabelSpreading(bandwidths=(2.0,), alphas=(0.8,)).fit_predict(episode, RNG).probabilities
     reference = Reference(kernel="rbf", gamma=2.0 / median, alpha=0.8, max_iter=5000, tol=1e-10)
     reference.fit(every, np.concatenate([episode.y[:6], np.full(30, -1)]))
     np.testing.assert_allclose(probs, reference.label_distributions_[6:], atol=1e-5)
@@ -120,12 +120,12 @@ def test_spreading_chooses_the_bandwidth_that_answers_left_out_rows(blobs) -> No
     y = np.arange(60) % 3
     x = np.array([[0.0], [1.0], [0.1]])[y] + 0.01 * rng.standard_normal((60, 1))
     episode = Episode(x.astype(np.float32), 30, y, "classification", 3, np.ones(30, bool))
-    wide = LabelSpreading(bandwidths=(0.1,)).fit_predict(episode, RNG).probs
-    narrow = LabelSpreading(bandwidths=(500.0,)).fit_predict(episode, RNG).probs
-    chosen = LabelSpreading(bandwidths=(0.1, 500.0)).fit_predict(episode, RNG).probs
+    wide = LabelSpreading(bandwidths=(0.1,)).fit_predict(episode, RNG).probabilities
+    narrow = LabelSpreading(bandwidths=(500.0,)).fit_predict(episode, RNG).probabilities
+    chosen = LabelSpreading(bandwidths=(0.1, 500.0)).fit_predict(episode, RNG).probabilities
     assert np.log(narrow[np.arange(30), episode.answer]).sum() > np.log(wide[np.arange(30), episode.answer]).sum()
     np.testing.assert_array_equal(chosen, narrow)
-    few = LabelSpreading(bandwidths=(0.1, 500.0), least=11).fit_predict(episode, RNG).probs
+    few = LabelSpreading(bandwidths=(0.1, 500.0), least=11).fit_predict(episode, RNG).probabilities
     np.testing.assert_array_equal(few, wide)
 
 
@@ -136,7 +136,7 @@ def test_spreading_follows_the_shape_of_the_data() -> None:
     x = np.concatenate([ring[:1], 3 * ring[:1], ring[1:], 3 * ring[1:]]).astype(np.float32)
     y = np.array([0, 1] + [0] * 39 + [1] * 39)
     episode = Episode(x, 2, y, "classification", 2, np.ones(78, bool))
-    probs = LabelSpreading(bandwidths=(300.0,), alphas=(0.99,)).fit_predict(episode, RNG).probs
+    probs = LabelSpreading(bandwidths=(300.0,), alphas=(0.99,)).fit_predict(episode, RNG).probabilities
     assert (probs.argmax(axis=1) == episode.answer).all()
 
 
@@ -177,7 +177,7 @@ def test_trees_split_a_threshold_that_linear_models_miss() -> None:
     y = (np.abs(x[:, 0]) < 1.5).astype(np.int64)
     episode = Episode(x, 30, y, "classification", 2, np.ones(50, bool))
     for method in (RandomForest(), LightGBM()):
-        assert np.mean(method.fit_predict(episode, RNG).probs.argmax(axis=1) == episode.answer) > 0.85
+        assert np.mean(method.fit_predict(episode, RNG).probabilities.argmax(axis=1) == episode.answer) > 0.85
 
 
 @pytest.mark.parametrize("shots", [1, 2])
@@ -186,7 +186,7 @@ def test_lightgbm_can_split_a_handful_of_rows(shots: int) -> None:
     x = np.concatenate([np.tile([[-1.0], [1.0]], (shots, 1)), np.linspace(-2, 2, 20)[:, None]]).astype(np.float32)
     y = (x[:, 0] > 0).astype(np.int64)
     episode = Episode(x, 2 * shots, y, "classification", 2, np.ones(20, bool))
-    probs = LightGBM().fit_predict(episode, RNG).probs
+    probs = LightGBM().fit_predict(episode, RNG).probabilities
     assert (probs.argmax(axis=1) == episode.answer).all()
 
 
@@ -225,7 +225,7 @@ def test_kernel_ridge_averages_refits_by_their_left_out_errors(line) -> None:
 
 def test_kernel_ridge_tells_classes_apart(blobs) -> None:
     episode = blobs(shots=5, n_classes=3, n_unlabeled=60)
-    probs = KernelRidge().fit_predict(episode, RNG).probs
-    nearest = NearestCentroid().fit_predict(episode, RNG).probs
+    probs = KernelRidge().fit_predict(episode, RNG).probabilities
+    nearest = NearestCentroid().fit_predict(episode, RNG).probabilities
     assert (probs.argmax(axis=1) == nearest.argmax(axis=1)).mean() > 0.9
     np.testing.assert_allclose(probs.sum(axis=1), 1)

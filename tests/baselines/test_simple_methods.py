@@ -7,9 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from vsacli.baselines.base import ClassPrediction, RegressionPrediction, standardize
+from vsacli.baselines.base import standardize
 from vsacli.baselines.registry import make_method, method_names
 from vsacli.errors import UsageError
+from vsacli.inference.answers import Answers
 from vsacli.tasks.episode import Episode
 
 CLASSIFIERS = [n for n in method_names("classification") if n != "vsa"]
@@ -18,9 +19,9 @@ REGRESSORS = [n for n in method_names("regression") if n != "vsa"]
 
 def predict(name: str, episode: Episode, seed: int = 0) -> np.ndarray:
     prediction = make_method(name).fit_predict(episode, np.random.default_rng(seed))
-    if isinstance(prediction, ClassPrediction):
-        assert prediction.probs.shape == (episode.n_unlabeled, episode.n_classes)
-        return prediction.probs
+    if prediction.proba is not None:
+        assert prediction.proba.shape == (episode.n_unlabeled, episode.n_classes)
+        return prediction.proba
     assert prediction.mean.shape == prediction.std.shape == (episode.n_unlabeled,)
     return np.stack([prediction.mean, prediction.std])
 
@@ -125,11 +126,11 @@ def test_standardize_against_numpy() -> None:
 
 def test_predictions_refuse_numbers_that_are_none() -> None:
     with pytest.raises(ValueError, match="finite"):
-        ClassPrediction(np.array([[np.nan, 1.0]]))
+        Answers(np.array([[np.nan, 1.0]])).check()
     with pytest.raises(ValueError, match="sum to one"):
-        ClassPrediction(np.array([[0.2, 0.2]]))
+        Answers(np.array([[0.2, 0.2]])).check()
     with pytest.raises(ValueError, match="finite"):
-        RegressionPrediction(np.array([np.inf]), np.array([1.0]))
+        Answers(mean=np.array([np.inf]), std=np.array([1.0])).check()
 
 
 def test_unknown_method_is_named_with_a_suggestion() -> None:

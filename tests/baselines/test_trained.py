@@ -31,7 +31,7 @@ def untrained(folder: Path, kind: TaskKind) -> tuple[str, VSAModel]:
 def test_classes_are_those_of_the_forward_pass(tmp_path: Path, blobs) -> None:
     ref, model = untrained(tmp_path / "c", "classification")
     episode = blobs(n_unlabeled=9)
-    probs = make_method("vsa", checkpoint=ref).fit_predict(episode, np.random.default_rng(0)).probs
+    probs = make_method("vsa", checkpoint=ref).fit_predict(episode, np.random.default_rng(0)).probabilities
     with torch.inference_mode():
         output = model(collate([episode]).tasks)
     assert isinstance(output, ClassOutput)
@@ -54,9 +54,9 @@ def test_a_class_without_label_gets_nothing(tmp_path: Path, blobs) -> None:
     episode = blobs(n_classes=3, n_unlabeled=9)
     wider = replace(episode, n_classes=5, y=np.where(episode.y == 1, 4, episode.y))
     method = make_method("vsa", checkpoint=ref)
-    probs = method.fit_predict(wider, np.random.default_rng(0)).probs
+    probs = method.fit_predict(wider, np.random.default_rng(0)).probabilities
     assert (probs[:, [1, 3]] == 0).all()
-    narrow = method.fit_predict(episode, np.random.default_rng(0)).probs
+    narrow = method.fit_predict(episode, np.random.default_rng(0)).probabilities
     np.testing.assert_allclose(probs[:, [0, 4, 2]], narrow, atol=1e-5)
 
 

@@ -7,7 +7,6 @@ import pytest
 import sklearn.metrics as reference
 from scipy.stats import norm
 
-from vsacli.baselines.base import ClassPrediction, RegressionPrediction
 from vsacli.evaluation.metrics import (
     CLASSIFICATION_METRICS,
     REGRESSION_METRICS,
@@ -89,7 +88,7 @@ def test_accuracy_of_the_certain_half() -> None:
 def test_regression_figures() -> None:
     rng = np.random.default_rng(0)
     answer, mean = rng.standard_normal(50), rng.standard_normal(50)
-    found = regression_metrics(answer, RegressionPrediction(mean, np.ones(50)), scale=3.0)
+    found = regression_metrics(answer, mean, np.ones(50), scale=3.0)
     assert found["mse"] == pytest.approx(9 * reference.mean_squared_error(answer, mean))
     assert found["r2"] == pytest.approx(reference.r2_score(answer, mean))
     inside = np.abs(answer - mean) <= norm.ppf(0.95)
@@ -98,17 +97,17 @@ def test_regression_figures() -> None:
 
 def test_coverage_of_the_true_deviation_is_ninety_percent() -> None:
     answer = np.random.default_rng(1).normal(0, 2.0, 20000)
-    found = regression_metrics(answer, RegressionPrediction(np.zeros(20000), np.full(20000, 2.0)))
+    found = regression_metrics(answer, np.zeros(20000), np.full(20000, 2.0))
     assert found["coverage90"] == pytest.approx(0.9, abs=0.01)
 
 
 def test_constant_answer_has_no_r2() -> None:
-    found = regression_metrics(np.ones(4), RegressionPrediction(np.zeros(4), np.ones(4)))
+    found = regression_metrics(np.ones(4), np.zeros(4), np.ones(4))
     assert np.isnan(found["r2"])
     assert found["mse"] == 1.0
 
 
 def test_names_of_the_figures() -> None:
     answer, probs = drawn(0)
-    assert tuple(classification_metrics(answer, ClassPrediction(probs))) == CLASSIFICATION_METRICS
-    assert tuple(regression_metrics(np.arange(3.0), RegressionPrediction(np.ones(3), np.ones(3)))) == REGRESSION_METRICS
+    assert tuple(classification_metrics(answer, probs)) == CLASSIFICATION_METRICS
+    assert tuple(regression_metrics(np.arange(3.0), np.ones(3), np.ones(3))) == REGRESSION_METRICS

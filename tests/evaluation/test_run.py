@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from vsacli.baselines import registry
-from vsacli.baselines.base import ClassPrediction
 from vsacli.evaluation.episodes import EpisodePlan
 from vsacli.evaluation.run import MethodSpec, Record, run_suite
+from vsacli.inference.answers import Answers
 
 PLAN = EpisodePlan(shots=(1, 3), n_unlabeled=10, n_episodes=2, seed=1)
 METHODS = [MethodSpec.of("centroid"), MethodSpec.of("knn", "1-nn", k=1)]
@@ -49,7 +49,7 @@ class Fragile:
             raise RuntimeError("three rows\nare too few")
         n = episode.n_unlabeled + (self.how == "shape")
         probs = np.full((n, episode.n_classes), 1 / episode.n_classes)
-        return ClassPrediction(probs * np.nan if self.how == "nan" else probs)
+        return Answers(probs * np.nan if self.how == "nan" else probs)
 
 
 @pytest.fixture

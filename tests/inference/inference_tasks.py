@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from tests.tiny import tiny_checkpoint
+from vsacli.inference.answers import Answers
 from vsacli.inference.config import InferenceConfig
-from vsacli.inference.predict import Prediction, predict
+from vsacli.inference.predict import predict
 
 SMALL = InferenceConfig(chunk_rows=32, context_rows=40)
 
@@ -36,7 +37,7 @@ def ask(kind: str, task: dict[str, Any], **options: Any) -> np.ndarray:
     return numbers(predict(tiny_checkpoint(kind), **task, device="cpu", **options))
 
 
-def numbers(answer: Prediction) -> np.ndarray:
+def numbers(answer: Answers) -> np.ndarray:
     if answer.proba is not None:
         return answer.proba
     assert answer.mean is not None

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from vsacli.inference.answers import Answers
 from vsacli.support.threads import one_thread
 
 if TYPE_CHECKING:
@@ -23,57 +24,10 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class ClassPrediction:
-    """Class probabilities of the unlabeled rows.
-
-    Attributes
-    ----------
-    probs : float64 (U, C)
-        Each row sums to one.
-
-    Raises
-    ------
-    ValueError
-        A probability is not finite or negative, or a row does not sum to one: a method that fails so
-        is recorded as failed instead of being scored.
-    """
-
-    probs: Floats
-
-    def __post_init__(self) -> None:
-        if not np.isfinite(self.probs).all() or (self.probs < 0).any():
-            raise ValueError("class probabilities must be finite and not negative")
-        if not np.allclose(self.probs.sum(axis=1), 1.0, atol=1e-3):
-            raise ValueError("class probabilities must sum to one in each row")
-
-
-@dataclass(frozen=True)
-class RegressionPrediction:
-    """Mean and standard deviation of the unlabeled rows' targets, in the episode's own units.
-
-    Attributes
-    ----------
-    mean, std : float64 (U,)
-
-    Raises
-    ------
-    ValueError
-        A mean or a deviation is not finite, or a deviation is negative.
-    """
-
-    mean: Floats
-    std: Floats
-
-    def __post_init__(self) -> None:
-        if not (np.isfinite(self.mean).all() and np.isfinite(self.std).all()) or (self.std < 0).any():
-            raise ValueError("means and deviations must be finite, deviations not negative")
-
-
 class Method(Protocol):
     """A compared method. Implementations keep no state between episodes, or state that no answer enters."""
 
-    def fit_predict(self, episode: Episode, rng: np.random.Generator) -> ClassPrediction | RegressionPrediction:
+    def fit_predict(self, episode: Episode, rng: np.random.Generator) -> Answers:
         """Predict the unlabeled rows of one episode; all randomness comes from `rng`."""
         ...
 
@@ -139,7 +93,7 @@ class SimpleMethod:
     (two labeled rows), one unlabeled row and one column.
     """
 
-    def fit_predict(self, episode: Episode, rng: np.random.Generator) -> ClassPrediction | RegressionPrediction:
+    def fit_predict(self, episode: Episode, rng: np.random.Generator) -> Answers:
         """Standardize, predict, and give classes without a label probability zero."""
         n, x = episode.n_labeled, self.attributes(episode.x)
         y, n_unlabeled = np.asarray(episode.y)[:n], len(episode.x) - n
@@ -152,15 +106,15 @@ class SimpleMethod:
                 probs[:, seen[0]] = 1.0
             elif n_unlabeled:
                 probs[:, seen] = self.classify(Rows(x[:n], x[n:], codes.astype(np.int64), len(seen)), rng)
-            return ClassPrediction(probs)
+            return Answers(proba=probs)
 
-    def _regression(self, rows: Rows, rng: np.random.Generator) -> RegressionPrediction:
+    def _regression(self, rows: Rows, rng: np.random.Generator) -> Answers:
         n_unlabeled = len(rows.unlabeled)
         if len(rows.y) < 2 or n_unlabeled == 0:
             center = float(rows.y.mean()) if len(rows.y) else 0.0
-            return RegressionPrediction(np.full(n_unlabeled, center), np.ones(n_unlabeled))
+            return Answers(mean=np.full(n_unlabeled, center), std=np.ones(n_unlabeled))
         mean, std = self.regress(rows, rng)
-        return RegressionPrediction(np.asarray(mean, np.float64), np.asarray(std, np.float64))
+        return Answers(mean=np.asarray(mean, np.float64), std=np.asarray(std, np.float64))
 
     def attributes(self, x: NDArray[np.floating]) -> Floats:
         """The rows' attributes as the method sees them: float64 (N, at least 1), all finite."""

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vsacli.baselines.base import ClassPrediction, RegressionPrediction, seed_from
+from vsacli.baselines.base import seed_from
+from vsacli.inference.answers import Answers
 from vsacli.kinds import TaskKind
 from vsacli.tasks.episode import Episode
 
@@ -41,7 +42,7 @@ class Trained:
         folders = list(bundled.values()) if checkpoint is None else [bundled.get(checkpoint, Path(checkpoint))]
         return [f / WEIGHTS_FILE for f in folders if (f / WEIGHTS_FILE).is_file()]
 
-    def fit_predict(self, episode: Episode, rng: np.random.Generator) -> ClassPrediction | RegressionPrediction:
+    def fit_predict(self, episode: Episode, rng: np.random.Generator) -> Answers:
         """One pass of the network over labeled and unlabeled rows."""
         from vsacli.inference.predict import predict
 
@@ -63,8 +64,8 @@ class Trained:
             found = np.asarray(answer.proba, np.float64)
             probs = np.zeros((episode.n_unlabeled, episode.n_classes))
             probs[:, seen] = found / found.sum(axis=1, keepdims=True)
-            return ClassPrediction(probs)
-        return RegressionPrediction(np.asarray(answer.mean, np.float64), np.asarray(answer.std, np.float64))
+            return Answers(proba=probs)
+        return Answers(mean=np.asarray(answer.mean, np.float64), std=np.asarray(answer.std, np.float64))
 
 
 def embeddings(checkpoint: str | None, episode: Episode) -> np.ndarray:

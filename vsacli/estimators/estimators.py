@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from vsacli.attributes.encoder import columns_of
 from vsacli.errors import DataError
 from vsacli.estimators.missing_y import split_classes, split_numbers
+from vsacli.inference.answers import Answers
 from vsacli.inference.order import attribute_signatures, distinct_rows, row_order
 from vsacli.inference.proportions import Proportions, left_over
 from vsacli.prepare import encode
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from vsacli.checkpoints.folder import Checkpoint
-    from vsacli.inference.predict import Prediction
     from vsacli.kinds import TaskKind
 
 
@@ -59,7 +59,7 @@ class _VSAEstimator(BaseEstimator):
 
     def _fit(
         self, X: Any, labels: np.ndarray, missing: np.ndarray, n_classes: int, shares: np.ndarray | None = None
-    ) -> Prediction:
+    ) -> Answers:
         """Encode the rows, remember the labeled ones and answer the unlabeled ones.
 
         Parameters
@@ -99,7 +99,7 @@ class _VSAEstimator(BaseEstimator):
             self._unlabeled = self._unlabeled[kept]
         return answer
 
-    def _predict(self, X: Any) -> Prediction:
+    def _predict(self, X: Any) -> Answers:
         return self._ask(*self._new_rows(X))
 
     def _new_rows(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -153,18 +153,16 @@ class _VSAEstimator(BaseEstimator):
         names = [f"{a}_{c}" for a in self._encoder.attribute_names for c in range(channels)]
         return np.array(names, dtype=object)
 
-    def _ask(self, x: np.ndarray, others: np.ndarray) -> Prediction:
+    def _ask(self, x: np.ndarray, others: np.ndarray) -> Answers:
         """Answer the rows of `x`, read together with the unlabeled rows `others`."""
-        from vsacli.inference.predict import Prediction, predict
+        from vsacli.inference.predict import predict
 
         if not len(x):
-            return Prediction(
-                np.arange(0), "none", np.zeros((0, self._n_classes), np.float32), np.zeros(0), np.zeros(0)
-            )
+            return Answers(np.zeros((0, self._n_classes), np.float32), np.zeros(0), np.zeros(0))
         if self._n_classes == 1:
-            return Prediction(np.arange(len(x)), "none", np.ones((len(x), 1), np.float32))
+            return Answers(np.ones((len(x), 1), np.float32))
         if self._n_classes == 0 and self._labels.min() == self._labels.max():
-            return Prediction(np.arange(len(x)), "none", None, np.full(len(x), self._labels[0]), np.zeros(len(x)))
+            return Answers(mean=np.full(len(x), self._labels[0]), std=np.zeros(len(x)))
         table = np.concatenate([self._labeled, x, others])
         answer = predict(
             self._load(),
@@ -176,14 +174,7 @@ class _VSAEstimator(BaseEstimator):
             seed=self._seed,
             proportions=self._proportions,
         )
-        n = len(x)
-        return Prediction(
-            np.arange(n),
-            answer.device,
-            None if answer.proba is None else answer.proba[:n],
-            None if answer.mean is None else answer.mean[:n],
-            None if answer.std is None else answer.std[:n],
-        )
+        return answer.only(slice(len(x)))
 
     def _table(self, X: Any, *, reset: bool, y: Any = "no_validation") -> Any:
         """X as a data frame or a 2-D array, checked against what `fit` saw (or remembered, with `reset`)."""
@@ -379,10 +370,8 @@ class VSARegressor(RegressorMixin, _VSAEstimator):
 
     def predict(self, X: Any, return_std: bool = False) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
         """Predicted numbers, float64 (n,); with `return_std`, also their standard deviations (n,)."""
-        answer = self._predict(X)
-        assert answer.mean is not None
-        assert answer.std is not None
-        return (answer.mean, answer.std) if return_std else answer.mean
+        mean, std = self._predict(X).numbers
+        return (mean, std) if return_std else mean
 
 
 def _proportions(shares: np.ndarray, labels: np.ndarray, rows: int) -> Proportions:
@@ -404,10 +393,9 @@ def _told_apart(names: Iterable[Any]) -> list[Any]:
     return out
 
 
-def _normalised(answer: Prediction) -> np.ndarray:
+def _normalised(answer: Answers) -> np.ndarray:
     """Probabilities in float64 whose sum is 1 to its last digits."""
-    assert answer.proba is not None
-    proba = answer.proba.astype(np.float64)
+    proba = answer.probabilities.astype(np.float64)
     return proba / proba.sum(1, keepdims=True)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from vsacli.baselines.base import ClassPrediction, Floats, RegressionPrediction
+from vsacli.baselines.base import Floats
 
 Ints = NDArray[np.int64]
 Z90 = 1.6448536269514722  # 95% quantile of the standard normal: 90% lie within
@@ -28,15 +28,14 @@ REGRESSION_METRICS = ("mse", "r2", "coverage90")
 LOWER_IS_BETTER = frozenset({"log_loss", "ece", "mse"})
 
 
-def classification_metrics(answer: Ints, prediction: ClassPrediction) -> dict[str, float]:
+def classification_metrics(answer: Ints, probs: Floats) -> dict[str, float]:
     """All classification figures of one episode.
 
     Parameters
     ----------
     answer : int64 (n,), n >= 1
-    prediction : probabilities (n, C) of the same rows
+    probs : float (n, C), probabilities of the same rows
     """
-    probs = prediction.probs
     guess = probs.argmax(axis=1).astype(np.int64)
     return {
         "accuracy": float(np.mean(guess == answer)),
@@ -49,20 +48,20 @@ def classification_metrics(answer: Ints, prediction: ClassPrediction) -> dict[st
     }
 
 
-def regression_metrics(answer: Floats, prediction: RegressionPrediction, scale: float = 1.0) -> dict[str, float]:
+def regression_metrics(answer: Floats, mean: Floats, std: Floats, scale: float = 1.0) -> dict[str, float]:
     """All regression figures of one episode.
 
     Parameters
     ----------
     answer : float (n,), n >= 1
-    prediction : means and deviations of the same rows
+    mean, std : float (n,), predictions for the same rows
     scale : what an episode's target unit is in deviations of the whole table's target. The paper normalises
         the values of a data set to zero mean and unit deviation; `mse` is on that scale, so 1 is what the
         table's mean gets.
     """
-    error = prediction.mean - answer
+    error = mean - answer
     spread = float(np.sum((answer - answer.mean()) ** 2))
-    inside = np.abs(error) <= Z90 * prediction.std
+    inside = np.abs(error) <= Z90 * std
     return {
         "mse": float(np.mean(error**2)) * scale**2,
         "r2": 1.0 - float(np.sum(error**2)) / spread if spread > 0 else float("nan"),

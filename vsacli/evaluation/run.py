@@ -12,14 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from vsacli.baselines.base import ClassPrediction, Method, RegressionPrediction
+from vsacli.baselines.base import Method
 from vsacli.baselines.registry import make_method, weight_files
 from vsacli.evaluation.episodes import DrawnEpisode, EpisodeKey, EpisodePlan, Setting
 from vsacli.evaluation.metrics import classification_metrics, confidence_bins, regression_metrics
+from vsacli.inference.answers import Answers
 from vsacli.tasks.episode import Episode
 from vsacli.tasks.store import EncodedTable
-
-Prediction = ClassPrediction | RegressionPrediction
 
 
 @dataclass(frozen=True)
@@ -121,37 +120,34 @@ class Record:
         return cls(**{**values, "setting": setting, "metrics": metrics, "bins": bins, "tags": tuple(values["tags"])})
 
 
-def attempt(method: Callable[[], Method], episode: Episode, rng: np.random.Generator) -> tuple[Prediction | str, float]:
+def attempt(method: Callable[[], Method], episode: Episode, rng: np.random.Generator) -> tuple[Answers | str, float]:
     """Run a method on an episode; returns its prediction or the reason why there is none, and the seconds it took."""
     start = time.perf_counter()
     try:
-        prediction: Prediction | str = method().fit_predict(episode, rng)
+        prediction: Answers | str = method().fit_predict(episode, rng)
         _check_shape(prediction, episode)
     except Exception as error:  # a comparison of many methods must outlive each of them
         prediction = f"{type(error).__name__}: {' '.join(str(error).split())}"
     return prediction, time.perf_counter() - start
 
 
-def _check_shape(prediction: Prediction, episode: Episode) -> None:
-    if episode.kind == "classification":
-        shape = prediction.probs.shape if isinstance(prediction, ClassPrediction) else None
-        wanted = (episode.n_unlabeled, episode.n_classes)
-    else:
-        shape = prediction.mean.shape if isinstance(prediction, RegressionPrediction) else None
-        wanted = (episode.n_unlabeled,)
+def _check_shape(answers: Answers, episode: Episode) -> None:
+    classes = episode.kind == "classification"
+    given = answers.proba if classes else answers.mean
+    shape = None if given is None else given.shape
+    wanted = (episode.n_unlabeled, episode.n_classes) if classes else (episode.n_unlabeled,)
     if shape != wanted:
         raise ValueError(f"the method answered with shape {shape} instead of {wanted}")
+    answers.check()
 
 
-def score(prediction: Prediction, episode: Episode, scale: float = 1.0) -> dict[str, float]:
-    """The figures of a prediction on the scored rows of its episode."""
+def score(answers: Answers, episode: Episode, scale: float = 1.0) -> dict[str, float]:
+    """The figures of answers on the scored rows of their episode."""
     scored = episode.scored
     answer = episode.answer[scored]
-    if isinstance(prediction, ClassPrediction):
-        return classification_metrics(answer, ClassPrediction(prediction.probs[scored]))
-    return regression_metrics(
-        answer.astype(np.float64), RegressionPrediction(prediction.mean[scored], prediction.std[scored]), scale
-    )
+    if answers.proba is not None:
+        return classification_metrics(answer, answers.proba[scored])
+    return regression_metrics(answer.astype(np.float64), *answers.only(scored).numbers, scale)
 
 
 def run_table(table: EncodedTable, plan: EpisodePlan, cells: Sequence[tuple[EpisodeKey, MethodSpec]]) -> list[Record]:
@@ -173,15 +169,14 @@ def make_record(
     key: EpisodeKey,
     spec: MethodSpec,
     drawn: DrawnEpisode,
-    prediction: Prediction | str,
+    prediction: Answers | str,
     seconds: float,
 ) -> Record:
     """The record of one attempt."""
     episode = drawn.episode
-    failed = isinstance(prediction, str)
     bins = []
-    if isinstance(prediction, ClassPrediction):
-        bins = confidence_bins(episode.answer[episode.scored], prediction.probs[episode.scored])
+    if not isinstance(prediction, str) and prediction.proba is not None:
+        bins = confidence_bins(episode.answer[episode.scored], prediction.proba[episode.scored])
     return Record(
         table=table.name,
         family=episode.family,
@@ -194,8 +189,8 @@ def make_record(
         n_attributes=episode.x.shape[1],
         n_classes=episode.n_classes,
         seconds=round(seconds, 6),
-        metrics={} if failed else score(prediction, episode, drawn.scale),
-        error=prediction if failed else None,
+        metrics={} if isinstance(prediction, str) else score(prediction, episode, drawn.scale),
+        error=prediction if isinstance(prediction, str) else None,
         seed=plan.seed,
         setting=plan.setting.value,
         unlabeled=plan.n_unlabeled,

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from vsacli.baselines.base import ClassPrediction, RegressionPrediction
 from vsacli.evaluation.episodes import DrawnEpisode, EpisodeKey, EpisodePlan, Setting, center_and_spread, make_episode
 from vsacli.evaluation.hidden import Fold, hideable, make_folds
 from vsacli.evaluation.intervals import Z95, Interval, bootstrap, wilson
@@ -205,11 +204,12 @@ class _Session:
                 out.error = prediction
                 return out
             place = np.searchsorted(self.rows, fold.hidden)
-            if isinstance(prediction, ClassPrediction) and out.probs is not None:
-                out.probs[fold.repeat, place] = self._matched(prediction.probs, len(place))[: len(place)]
-            elif isinstance(prediction, RegressionPrediction) and out.mean is not None and out.std is not None:
-                out.mean[fold.repeat, place] = drawn.center + drawn.spread * prediction.mean[: len(place)]
-                out.std[fold.repeat, place] = drawn.spread * prediction.std[: len(place)]
+            if out.probs is not None:
+                out.probs[fold.repeat, place] = self._matched(prediction.probabilities, len(place))[: len(place)]
+            elif out.mean is not None and out.std is not None:
+                mean, std = prediction.numbers
+                out.mean[fold.repeat, place] = drawn.center + drawn.spread * mean[: len(place)]
+                out.std[fold.repeat, place] = drawn.spread * std[: len(place)]
         out.seconds = float(np.mean(times))
         return out
 
@@ -271,11 +271,11 @@ class _Session:
     def _figures(self, answers: MethodAnswers, repeat: int, index: np.ndarray) -> dict[str, float]:
         if answers.probs is not None:
             index = self.counted(index)
-            return classification_metrics(self.answer[index], ClassPrediction(answers.probs[repeat, index]))
+            return classification_metrics(self.answer[index], answers.probs[repeat, index])
         assert answers.mean is not None
         assert answers.std is not None
-        prediction = RegressionPrediction(answers.mean[repeat, index], answers.std[repeat, index])
-        return regression_metrics(self.answer[index], prediction, 1.0 / self.whole)
+        mean, std = answers.mean[repeat, index], answers.std[repeat, index]
+        return regression_metrics(self.answer[index], mean, std, 1.0 / self.whole)
 
 
 def _times(answer: np.ndarray, shares: np.ndarray) -> np.ndarray:

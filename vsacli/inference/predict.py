@@ -29,6 +29,7 @@ import numpy as np
 
 from vsacli.attributes.packed import CompactAttributes, take_rows
 from vsacli.errors import DataError
+from vsacli.inference.answers import Answers
 from vsacli.inference.config import InferenceConfig, attributes_together, check_classes
 from vsacli.inference.device import choose_device
 from vsacli.inference.order import attribute_groups, attribute_signatures, reading_order, row_order, signs
@@ -43,35 +44,6 @@ if TYPE_CHECKING:
     from vsacli.inference.proportions import Proportions
 
 Progress = Callable[[int, int], None]
-
-
-@dataclass
-class Prediction:
-    """Answers for the unlabeled rows, in the order of the table.
-
-    Attributes
-    ----------
-    rows : ndarray of int64, shape (U,)
-        Their row numbers.
-    device : str
-        Where the network ran.
-    proba : ndarray of float32, shape (U, C), or None
-        Class probabilities.
-    mean, std : ndarray of float64, shape (U,), or None
-        Predicted target and its standard deviation.
-    best : (ndarray of int32, ndarray of float32), shape (U,) each, or None
-        The most probable class and its probability, if `proba` was not to be kept.
-    graph_rows : int
-        Rows of the graph that the network read beside the attributes; 0 if it read none.
-    """
-
-    rows: np.ndarray
-    device: str
-    proba: np.ndarray | None = None
-    mean: np.ndarray | None = None
-    std: np.ndarray | None = None
-    best: tuple[np.ndarray, np.ndarray] | None = None
-    graph_rows: int = 0
 
 
 def predict(
@@ -89,7 +61,7 @@ def predict(
     best_only: bool = False,
     structure: KnownStructure | None = None,
     proportions: Proportions | None = None,
-) -> Prediction:
+) -> Answers:
     """Answer every unlabeled row of a table.
 
     Parameters
@@ -123,7 +95,8 @@ def predict(
 
     Returns
     -------
-    Prediction
+    Answers
+        For the unlabeled rows, in the order of the table.
 
     Raises
     ------
@@ -140,7 +113,7 @@ def predict(
         raise DataError("no labeled row: give at least one label")
     where = choose_device(device)
     classes = checkpoint.kind == "classification"
-    out = Prediction(rows, str(where))
+    out = Answers(device=str(where))
     if classes and (n_classes == 1 or not len(rows)):
         out.proba = np.ones((len(rows), n_classes), np.float32)
         return out

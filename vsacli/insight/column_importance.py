@@ -17,7 +17,7 @@ from vsacli.support.progress import Progress
 
 if TYPE_CHECKING:
     from vsacli.checkpoints.folder import Checkpoint
-    from vsacli.inference.predict import Prediction
+    from vsacli.inference.answers import Answers
     from vsacli.labeling.job import LabelOptions
 
 
@@ -87,7 +87,7 @@ def column_importances(
     moved = np.flatnonzero(~given)
     signatures = attribute_signatures(x)  # before anything is shuffled: rows and attributes stay in their places
 
-    def ask(x: np.ndarray) -> Prediction:
+    def ask(x: np.ndarray) -> Answers:
         return predict(
             checkpoint, x, given, y, n_classes, device=options.device, seed=options.seed, signatures=signatures
         )
@@ -111,7 +111,7 @@ def column_importances(
     return sorted(out, key=lambda found: -found.change)
 
 
-def _change(before: Prediction, after: Prediction) -> tuple[float, float]:
+def _change(before: Answers, after: Answers) -> tuple[float, float]:
     if before.proba is not None:
         assert after.proba is not None
         share = float((before.proba.argmax(1) != after.proba.argmax(1)).mean())

@@ -9,42 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vsacli.errors import CheckpointError
+from vsacli.inference.answers import Answers
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from vsacli.inference.predict import Prediction
     from vsacli.labeling.job import Job, LabelReport
     from vsacli.tables.table import ExtraColumn
     from vsacli.target.column import Target
-
-
-@dataclass
-class Answers:
-    """What the network says of U missing cells: `proba` (U, C), or `mean` and `std` (U,)."""
-
-    proba: np.ndarray | None = None
-    mean: np.ndarray | None = None
-    std: np.ndarray | None = None
-    best: tuple[np.ndarray, np.ndarray] | None = None  # class and its probability, each (U,), if `proba` is not kept
-
-    @classmethod
-    def of(cls, prediction: Prediction, rows: int | None = None) -> Answers:
-        """What was predicted, of the first `rows` rows or of all."""
-        part = slice(rows)
-        kept = {name: getattr(prediction, name) for name in ("proba", "mean", "std")}
-        best = prediction.best
-        return cls(
-            **{name: None if value is None else value[part] for name, value in kept.items()},
-            best=None if best is None else (best[0][part], best[1][part]),
-        )
-
-    def only(self, kept: np.ndarray) -> Answers:
-        """The answers of some of the cells, marked by bool (U,)."""
-        if kept.all():
-            return self
-        parts = (None if part is None else part[kept] for part in (self.proba, self.mean, self.std))
-        return Answers(*parts, best=None if self.best is None else (self.best[0][kept], self.best[1][kept]))
 
 
 def with_given(job: Job, target: Target, answers: Answers) -> Answers:

@@ -16,7 +16,8 @@ import numpy as np
 
 from vsacli import prepare
 from vsacli.errors import DataError, UsageError
-from vsacli.labeling.answers import Answers, Labels, certain, count_by_class, spell, with_given
+from vsacli.inference.answers import Answers
+from vsacli.labeling.answers import Labels, certain, count_by_class, spell, with_given
 from vsacli.labeling.job import Job, LabelOptions, LabelReport
 from vsacli.labeling.shares import note_on_shares, proportions_of
 from vsacli.support.privacy import quoted
@@ -78,10 +79,8 @@ class LabelingRun:
     def certainty(self) -> np.ndarray:
         """Confidence of each answer, or its standard deviation (then small is certain), float64 (U,)."""
         if self.target.kind == "classification":
-            assert self.answers.proba is not None
-            return self.answers.proba.max(axis=1).astype(np.float64)
-        assert self.answers.std is not None
-        return self.answers.std.astype(np.float64)
+            return self.answers.probabilities.max(axis=1).astype(np.float64)
+        return self.answers.numbers[1].astype(np.float64)
 
     @property
     def uncertainty(self) -> np.ndarray:
@@ -91,10 +90,8 @@ class LabelingRun:
     def spelled(self, places: np.ndarray) -> list[Any]:
         """The answers at `places` as they would be written in the file."""
         if self.target.kind == "classification":
-            assert self.answers.proba is not None
-            return self.target.spell_classes(self.answers.proba[places].argmax(axis=1)).to_pylist()
-        assert self.answers.mean is not None
-        return self.target.spell_numbers(self.answers.mean[places]).to_pylist()
+            return self.target.spell_classes(self.answers.probabilities[places].argmax(axis=1)).to_pylist()
+        return self.target.spell_numbers(self.answers.numbers[0][places]).to_pylist()
 
 
 def label_table(
@@ -254,4 +251,4 @@ def _ask_network(
     )
     job.report.checkpoint, job.report.device = checkpoint.name, prediction.device
     job.report.graph_rows = prediction.graph_rows
-    return Answers.of(prediction).only(target.missing[~given])
+    return prediction.only(target.missing[~given])

@@ -242,8 +242,7 @@ def _number(value: float) -> str:
 
 def _sample_numbers(study: Study) -> np.ndarray:
     run = study.run
-    assert run.answers.mean is not None
-    return np.concatenate([run.target.numbers[study.rows[: study.n_labeled]], run.answers.mean[study.place]])
+    return np.concatenate([run.target.numbers[study.rows[: study.n_labeled]], run.answers.numbers[0][study.place]])
 
 
 def _labels(study: Study) -> tuple[list[str], np.ndarray, np.ndarray, list[str]]:
@@ -255,9 +254,8 @@ def _labels(study: Study) -> tuple[list[str], np.ndarray, np.ndarray, list[str]]
         low, span = numbers.min(), np.ptp(numbers)
         size = (numbers - low) / span if span > 0 and np.isfinite(span) else order / max(len(order) - 1, 1)
         return [_number(float(v)) for v in numbers], size, np.zeros(len(numbers), np.int64), []
-    assert run.answers.proba is not None
     codes = np.concatenate(
-        [run.target.codes[study.rows[: study.n_labeled]], run.answers.proba[study.place].argmax(axis=1)]
+        [run.target.codes[study.rows[: study.n_labeled]], run.answers.probabilities[study.place].argmax(axis=1)]
     )
     classes = run.target.classes
     total = {c: run.report.given.get(c, 0) + run.report.filled.get(c, 0) for c in classes}
@@ -296,12 +294,10 @@ def _rows(study: Study, cells: RowCells, places: np.ndarray) -> Rows | None:
     out = []
     for place, row, told in zip(places, rows, cells.take(rows, columns), strict=True):
         if classes:
-            assert run.answers.proba is not None
-            answer = run.target.classes[int(run.answers.proba[place].argmax())]
+            answer = run.target.classes[int(run.answers.probabilities[place].argmax())]
             certainty = f"{run.certainty[place]:.2f}"
         else:
-            assert run.answers.mean is not None
-            answer, certainty = _number(float(run.answers.mean[place])), _number(float(run.certainty[place]))
+            answer, certainty = _number(float(run.answers.numbers[0][place])), _number(float(run.certainty[place]))
         number = f"{row - run.n_above + 1}"
         out.append([number, shown(answer, 40), certainty, *(shown(value, 40) for value in told)])
     return Rows([shown(name, 40) for name in header], out)

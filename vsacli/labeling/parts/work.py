@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vsacli.errors import OutputError, ResourceError, VsaError
-from vsacli.labeling.answers import Answers, certain, spell
+from vsacli.inference.answers import Answers
+from vsacli.labeling.answers import certain, spell
 from vsacli.labeling.job import Job, LabelReport
 from vsacli.labeling.parts.folder import Part
 from vsacli.labeling.parts.plan import Network, Plan, columns_of_part
@@ -77,7 +78,7 @@ def _label_part(plan: Plan, part: Part, output: str, at_a_time: int, progress: R
     missing = _missing(plan, table)
     rows = np.flatnonzero(missing)
     report = LabelReport(part.path, table.n_rows, 0, plan.options.target, plan.target.kind, "", {}, len(rows), {})
-    answers, device = _answer(plan, table, part, rows, at_a_time, progress)
+    answers = _answer(plan, table, part, rows, at_a_time, progress)
     target = replace(plan.target, missing=missing)
     labels = spell(Job(table, None, plan.column, plan.options, report), target, answers)
     path = os.path.join(output, *part.name.split("/"))
@@ -97,7 +98,7 @@ def _label_part(plan: Plan, part: Part, output: str, at_a_time: int, progress: R
         left_empty=report.left_empty,
         confidence=(report.mean_confidence or 0.0) * len(rows),
         std=(report.mean_std or 0.0) * len(rows),
-        device=device,
+        device=answers.device,
         notes=report.notes,
         size=state.st_size,
         written=state.st_mtime_ns,
@@ -123,9 +124,9 @@ def _missing(plan: Plan, table: ParquetTable) -> np.ndarray:
 
 def _answer(
     plan: Plan, table: ParquetTable, part: Part, rows: np.ndarray, at_a_time: int, progress: RowsDone
-) -> tuple[Answers, str | None]:
+) -> Answers:
     if plan.network is None or not len(rows):
-        return certain(len(rows), len(plan.target.classes)), None
+        return certain(len(rows), len(plan.target.classes))
     from vsacli.inference.config import InferenceConfig
     from vsacli.inference.predict import predict
     from vsacli.inference.proportions import Proportions
@@ -136,7 +137,7 @@ def _answer(
     beside = _companions(network, plan, part, config.chunk_rows - len(rows))
     stacked = np.concatenate([network.labeled, x, beside])
     labeled = np.arange(len(stacked)) < len(network.labeled)
-    prediction = predict(
+    answers = predict(
         network.checkpoint,
         stacked,
         labeled,
@@ -151,8 +152,7 @@ def _answer(
         structure=network.structure,
         proportions=None if known is None else Proportions(known.wanted, known.factors),
     )
-    n = len(rows)
-    return Answers.of(prediction, n), prediction.device
+    return answers.only(slice(len(rows)))
 
 
 def _attributes(network: Network, table: ParquetTable, part: Part, rows: np.ndarray) -> np.ndarray:
