@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vsacli.baselines.base import ClassPrediction, Method
+from vsacli.baselines.base import Method
 from vsacli.baselines.registry import make_method
 from vsacli.evaluation.episodes import EpisodePlan, Setting, usable
 from vsacli.evaluation.statistics import standard_error
@@ -38,8 +38,7 @@ def accuracy(method: Method, episode: Episode, scored: int, count: int) -> float
         rows = np.concatenate([np.arange(n), part, others])
         asked = replace(episode, x=episode.x[rows], y=episode.y[rows], scored=episode.scored[rows[n:] - n])
         answer = method.fit_predict(asked, np.random.default_rng(0))
-        assert isinstance(answer, ClassPrediction)
-        right.append(answer.probs[: len(part)].argmax(1) == episode.y[part])
+        right.append(answer.probabilities[: len(part)].argmax(1) == episode.y[part])
     return float(np.concatenate(right).mean())
 
 

@@ -9,8 +9,8 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from vsacli.baselines.base import ClassPrediction
 from vsacli.evaluation.run import Record
+from vsacli.inference.answers import Answers
 from vsacli.tasks.episode import Episode
 
 
@@ -31,12 +31,12 @@ class Recorder:
     def __init__(self) -> None:
         self.asked: list[list[int]] = []
 
-    def fit_predict(self, episode: Episode, rng: np.random.Generator) -> ClassPrediction:
+    def fit_predict(self, episode: Episode, rng: np.random.Generator) -> Answers:
         rows = episode.x[episode.n_labeled :, 0].astype(int)
         assert len(episode.scored) == len(rows)
         assert episode.x[: episode.n_labeled, 0].tolist() == [0, 1, 2, 3]
         self.asked.append(rows.tolist())
-        return ClassPrediction(np.eye(2)[rows % 2])
+        return Answers(np.eye(2)[rows % 2])
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import numpy as np
 
 from vsacli.tasks.draw import draw_balanced, draw_rows
 from vsacli.tasks.episode import Episode
-from vsacli.tasks.sampler import BatchPlan, BatchSampler, _log_uniform, class_episode, number_episode
+from vsacli.tasks.sampler import BatchPlan, BatchSampler, class_episode, log_uniform, number_episode
 from vsacli.tasks.store import EncodedTable
 
 SYNTHETIC_ATTRIBUTES = (2, 10)
@@ -22,12 +22,12 @@ class PlainSampler(BatchSampler):
 
     def _plan(self, rng: np.random.Generator) -> BatchPlan:
         c = self.config
-        attributes = _log_uniform(rng, SYNTHETIC_ATTRIBUTES)
+        attributes = log_uniform(rng, SYNTHETIC_ATTRIBUTES)
         if self.kind == "classification":
             classes = int(rng.integers(SYNTHETIC_CLASSES[0], SYNTHETIC_CLASSES[1] + 1))
-            labeled, unlabeled = _log_uniform(rng, c.shots), _log_uniform(rng, c.unlabeled)
+            labeled, unlabeled = log_uniform(rng, c.shots), log_uniform(rng, c.unlabeled)
             return BatchPlan(classes, attributes, labeled, unlabeled, c.tasks[0])
-        labeled, unlabeled = _log_uniform(rng, c.labeled_rows), _log_uniform(rng, c.unlabeled_rows)
+        labeled, unlabeled = log_uniform(rng, c.labeled_rows), log_uniform(rng, c.unlabeled_rows)
         return BatchPlan(1, attributes, labeled, unlabeled, c.tasks[0])
 
     def _chances(self, plan: BatchPlan) -> np.ndarray:

@@ -6,7 +6,7 @@ interrupted and resumed, see the same episodes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -108,12 +108,7 @@ class BatchSampler:
         self.tables = list(store)
         if not self.tables and prior is None:
             raise TrainingError("no table to learn from: give a folder with usable tables, or --synthetic")
-        share = np.array([t.weight * (1.0 if t.kind == kind else 0.5) for t in self.tables])
-        families, member = np.unique([t.family for t in self.tables], return_inverse=True)
-        # Families of many near relatives count less than in proportion to their size.
-        if len(families):
-            share = share / np.sqrt(np.bincount(member))[member]
-        self.share = share
+        self.share = shares(self.tables, kind)
         self.widths = np.array([t.x.shape[1] for t in self.tables])
         self.most_classes = np.array([t.n_classes if t.kind == "classification" else 5 for t in self.tables])
         self.synthetic = 0.0 if prior is None else 1.0 if not self.tables else config.synthetic
@@ -150,21 +145,21 @@ class BatchSampler:
 
     def _plan(self, rng: np.random.Generator) -> BatchPlan:
         c = self.config
-        attributes = _log_uniform(rng, c.attributes)
+        attributes = log_uniform(rng, c.attributes)
         if self.kind == "classification":
             sizes = np.array([2, 3, 4, 5, 6, 8, 10, 15, 25])
             weights = np.array([0.34, 0.21, 0.13, 0.11, 0.06, 0.06, 0.06, 0.02, 0.01])
             fits = sizes <= max(2, c.max_classes)
             classes = int(rng.choice(sizes[fits], p=weights[fits] / weights[fits].sum()))
-            labeled = _log_uniform(rng, c.shots)
-            unlabeled = _log_uniform(rng, c.unlabeled)
+            labeled = log_uniform(rng, c.shots)
+            unlabeled = log_uniform(rng, c.unlabeled)
             unlabeled = max(1, min(unlabeled, c.max_rows // classes - labeled))
             rows = classes * (labeled + unlabeled)
         else:
             classes = 1
-            labeled, unlabeled = _log_uniform(rng, c.labeled_rows), _log_uniform(rng, c.unlabeled_rows)
+            labeled, unlabeled = log_uniform(rng, c.labeled_rows), log_uniform(rng, c.unlabeled_rows)
             rows = labeled + unlabeled
-        pool = max(rows, _log_uniform(rng, c.pool)) if rng.random() < c.structure else 0
+        pool = max(rows, log_uniform(rng, c.pool)) if rng.random() < c.structure else 0
         slots = attributes + classes + (COORDINATES if pool else 0)
         tasks = int(np.clip(c.cells // (rows * slots), *c.tasks))
         return BatchPlan(classes, attributes, labeled, unlabeled, tasks, pool)
@@ -246,7 +241,16 @@ class BatchSampler:
         return episodes
 
 
-def _log_uniform(rng: np.random.Generator, limits: tuple[int, int]) -> int:
+def shares(tables: Sequence[EncodedTable], kind: TaskKind) -> np.ndarray:
+    """How often each table is drawn to train for tasks of a kind, in proportion, (tables,)."""
+    share = np.array([t.weight * (1.0 if t.kind == kind else 0.5) for t in tables])
+    families, member = np.unique([t.family for t in tables], return_inverse=True)
+    # Families of many near relatives count less than in proportion to their size.
+    return share / np.sqrt(np.bincount(member))[member] if len(families) else share
+
+
+def log_uniform(rng: np.random.Generator, limits: tuple[int, int]) -> int:
+    """A whole number within limits, both included, its logarithm being uniform."""
     low, high = limits
     return int(np.clip(np.floor(np.exp(rng.uniform(np.log(low), np.log(high + 1)))), low, high))
 

@@ -14,7 +14,7 @@ from vsacli.kinds import TaskKind
 from vsacli.support.progress import Progress, silent
 from vsacli.tasks.plain import PlainSampler
 from vsacli.tasks.prior_source import random_tasks
-from vsacli.tasks.sampler import BatchSampler, EpisodeConfig
+from vsacli.tasks.sampler import BatchSampler, EpisodeConfig, shares
 from vsacli.tasks.store import EncodedTable, TableStore
 from vsacli.training.subset import limit_training
 
@@ -220,7 +220,7 @@ def _weighted(store: TableStore, kind: TaskKind, share: float) -> TableStore:
     train = store.select(split="train")
     if not len(train):
         return store
-    own = BatchSampler(kind, train, EpisodeConfig(), 0).share.sum()
+    own = shares(train.tables, kind).sum()
     factor = share / own if own > 0 else 0.0
     return TableStore([replace(t, weight=t.weight * factor) for t in store], store.skipped)
 
