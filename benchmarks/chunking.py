@@ -50,8 +50,7 @@ def main() -> None:
         for size in sizes:
             config = replace(InferenceConfig(), chunk_rows=size, memory=4 << 30)
             p = predict(checkpoint, table.x, labeled, codes, len(shown), device="cpu", config=config)
-            assert p.proba is not None
-            hits[size][table.family].append(float((shown[p.proba.argmax(1)] == table.y[p.rows]).mean()))
+            hits[size][table.family].append(float((shown[p.probabilities.argmax(1)] == table.y[~labeled]).mean()))
     values = {s: np.array([np.mean(v) for v in hits[s].values()]) for s in sizes}
     whole = values[sizes[-1]]
     print(f"{len(tables)} tables of {len(whole)} families, {args.labels} labels a class, all other rows unlabeled")

@@ -127,7 +127,7 @@ def fill_in(method: str, file: str, output: str) -> None:
     numbers = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
     words = make_pipeline(
         SimpleImputer(strategy="most_frequent"),
-        OneHotEncoder(handle_unknown="ignore", max_categories=12, sparse_output=False, dtype=np.float32),
+        OneHotEncoder(handle_unknown="ignore", max_categories=12, sparse_output=False, dtype=np.float32),  # pyright: ignore[reportArgumentType]  # any float
     )
     encoder = make_column_transformer(
         (numbers, make_column_selector(dtype_include="number")), (words, make_column_selector(dtype_exclude="number"))

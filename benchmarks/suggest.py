@@ -101,12 +101,10 @@ class Scorer:
         found = predict(self.checkpoint, self.x, labeled, y, n, device="cpu")
         uncertainty, answer = np.zeros(len(self.y)), np.zeros(len(self.y))
         if found.proba is not None:
-            uncertainty[found.rows] = 1 - found.proba.max(axis=1)
-            answer[found.rows] = classes[found.proba.argmax(axis=1)]
+            uncertainty[~labeled] = 1 - found.proba.max(axis=1)
+            answer[~labeled] = classes[found.proba.argmax(axis=1)]
             return float((answer == self.y)[self.split.test].mean()), uncertainty
-        assert found.mean is not None
-        assert found.std is not None
-        uncertainty[found.rows], answer[found.rows] = found.std, found.mean
+        answer[~labeled], uncertainty[~labeled] = found.numbers
         return -float(np.mean((answer - self.y)[self.split.test] ** 2) / self.y.var()), uncertainty
 
     def embeddings(self, labeled: np.ndarray) -> np.ndarray:

@@ -15,8 +15,8 @@ from dataclasses import replace
 
 import torch
 
+from vsacli.methods.registry import build_network
 from vsacli.nn.config import preset
-from vsacli.nn.model import VSAModel
 from vsacli.tasks.collate import EpisodeBatch, collate
 from vsacli.tasks.prior_source import random_tasks
 from vsacli.tasks.sampler import BatchSampler, EpisodeConfig
@@ -37,7 +37,7 @@ def batches(cells: int, count: int, kind: str) -> tuple[list[EpisodeBatch], floa
 def measure(config: TrainConfig, data: list[EpisodeBatch], device: torch.device, seconds: float) -> dict[str, float]:
     """Tasks and steps per second of full updates, after a warm-up over every batch."""
     torch.manual_seed(0)
-    model = VSAModel(config.model).to(device)
+    model = build_network(config.model).to(device)
     optimizers = build_optimizers(model, config)
     forward = torch.compile(model, dynamic=True) if config.compile else model
     amp = config.precision == "bfloat16"

@@ -96,7 +96,7 @@ def matmul_rate(device: torch.device, dtype: torch.dtype, clock: Callable[[], fl
     best, end = math.inf, clock() + seconds
     while clock() < end:
         start = clock()
-        a @ a
+        torch.mm(a, a)
         _wait(device)
         best = min(best, clock() - start)
     return 2 * n**3 / best
@@ -207,16 +207,16 @@ def main() -> None:
     for name, updates in runs.items():  # warm up
         if device.type == "cuda":
             torch.cuda.reset_peak_memory_stats()
-        for update in updates if "compile" in name else updates[:2]:
-            update()
+        for run in updates if "compile" in name else updates[:2]:
+            run()
         _wait(device)
         if device.type == "cuda":
             peaks[name] = torch.cuda.max_memory_allocated() / 2**30
     for _ in range(args.rounds):
         for name, updates in runs.items():
             start = clock()
-            for update in updates:
-                update()
+            for run in updates:
+                run()
             _wait(device)
             spent[name] = min(spent.get(name, math.inf), clock() - start)
     rates = {

@@ -62,7 +62,7 @@ def test_classes(blobs, shots: int, extra: int) -> None:
         alpha = min(losses, key=losses.__getitem__)
     expected = class_shares(s, dict(enumerate(y.tolist())), proportions, alpha)[n:]
     found = method.fit_predict(episode, np.random.default_rng(0))
-    np.testing.assert_allclose(found.probs, expected, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(found.probabilities, expected, rtol=1e-6, atol=1e-9)
 
 
 def test_rows_that_no_label_reaches_are_answered_by_the_nearest_label() -> None:
@@ -73,9 +73,9 @@ def test_rows_that_no_label_reaches_are_answered_by_the_nearest_label() -> None:
     y = np.repeat([0, 1, 1], 30)[order]
     for method in (NearestGraph(), ForestGraph(n_trees=20)):
         episode = Episode(x[order].astype(np.float32), 2, y, "classification", 2, np.ones(88, bool))
-        probs = method.fit_predict(episode, np.random.default_rng(0)).probs
+        probs = method.fit_predict(episode, np.random.default_rng(0)).probabilities
         assert (probs.argmax(axis=1) == episode.answer).mean() > 0.95
-    third = NearestGraph().fit_predict(episode, np.random.default_rng(0)).probs[58:]
+    third = NearestGraph().fit_predict(episode, np.random.default_rng(0)).probabilities[58:]
     z = (x - x.mean(axis=0)) / x.std(axis=0)
     z = (z / np.sqrt(1 + (z / 5) ** 2))[order]
     distance = np.linalg.norm(z[60:, None] - z[:2], axis=2)
@@ -149,7 +149,7 @@ def test_trees_ignore_columns_that_say_nothing_of_the_others() -> None:
     x[:, :6] = np.where(rng.random((300, 6)) < 0.9, y[:, None], 1 - y[:, None])
     episode = Episode(x, 2, y, "classification", 2, np.ones(298, bool))
     accuracy = [
-        np.mean(m.fit_predict(episode, np.random.default_rng(0)).probs.argmax(axis=1) == episode.answer)
+        np.mean(m.fit_predict(episode, np.random.default_rng(0)).probabilities.argmax(axis=1) == episode.answer)
         for m in (NearestGraph(), ForestGraph())
     ]
     assert accuracy[1] > 0.9

@@ -70,7 +70,7 @@ def pickle_beside(folder: Path) -> None:
     (folder / "pytorch_model.bin").write_bytes(pickle.dumps(Evil()))
 
 
-SPOILED: dict[str, Callable[[Path], None]] = {
+SPOILED: dict[str, Callable[[Path], object]] = {
     "truncated": truncate,
     "weights that are not numbers": poison,
     "sizes beyond all memory": lambda folder: edit(folder, grow),

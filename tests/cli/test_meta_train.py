@@ -17,6 +17,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from vsacli.nn.config import VSAConfig
 from vsacli.training.folder import read_metrics
 from vsacli.training.loop import Trainer
 from vsacli.training.run import RunSpec
@@ -295,6 +296,7 @@ def test_ablations_and_preset_reach_the_config(monkeypatch: pytest.MonkeyPatch, 
     words = ["--preset", "paper", "--ablation", "w/oLN", "--ablation", "exampleattn", "--shots", "3", "--steps", "9"]
     assert vsa("meta-train", "--synthetic", "circle-spiral", "-o", tmp_path / "run", *words).code == 0
     config = asked[0].config
+    assert isinstance(config.model, VSAConfig)
     assert (config.model.layer_norm, config.model.attribute_attention) == (False, False)
     assert (config.optimizer, config.learning_rate, config.episodes.tasks, config.episodes.shots) == (
         "adam",

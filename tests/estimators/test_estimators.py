@@ -134,6 +134,7 @@ def test_the_seed(classifier: VSAClassifier):
 def test_clone_and_parameters(folder: Path):
     original = VSAClassifier(folder / "classification", device="cpu", random_state=5)
     copy = clone(original)
+    assert isinstance(copy, VSAClassifier)
     own = {"checkpoint": folder / "classification", "device": "cpu", "random_state": 5}
     assert copy.get_params() == {**own, "proportions": None}
     assert repr(VSARegressor()) == "VSARegressor()"

@@ -29,7 +29,7 @@ from vsacli.errors import DataError
     ids=["frame", "index", "Arrow", "pandas of Arrow", "array of objects", "lists"],
 )
 def test_tables_of_every_kind(classifier: VSAClassifier, make: Any):
-    fitted = classifier.fit(make(FRAME), WITH_NONE)
+    fitted: Any = classifier.fit(make(FRAME), WITH_NONE)
     assert fitted.n_features_in_ == 6
     assert (fitted.label_distributions_.sum(1) > 0.999).all()
     assert fitted.predict(make(FRAME[HIDDEN])).shape == (HIDDEN.sum(),)
@@ -74,7 +74,7 @@ def test_columns_are_matched_by_place_and_names_are_checked(classifier: VSAClass
 
 def test_duplicate_names_are_two_columns(classifier: VSAClassifier):
     frame = pd.DataFrame([[0, 9.0], [1, 2], [0, 8], [1, 1.5]], columns=["a", "a"])
-    fitted = classifier.fit(frame, ["x", "y", None, None])
+    fitted: Any = classifier.fit(frame, ["x", "y", None, None])
     assert fitted.feature_names_in_.tolist() == ["a", "a (2)"]
     assert fitted.predict(frame).tolist() == ["x", "y", "x", "y"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -50,7 +51,7 @@ def prototype_probs(z: np.ndarray, e: Episode) -> np.ndarray:
     return np.exp(log_softmax(-distances(z[n:], means), axis=1))
 
 
-def gp_of(model: torch.nn.Module) -> GaussianProcessRegressor:
+def gp_of(model: Any) -> GaussianProcessRegressor:
     head = {k: v.exp().item() for k, v in model.head.named_parameters()}
     variance, noise = head["log_variance"], head["log_noise"] + 1e-4 * head["log_variance"]
     kernel = ConstantKernel(variance) * RBF(head["log_length"]) + WhiteKernel(noise)
@@ -61,7 +62,7 @@ def test_gp_is_scikit_learns_and_so_is_its_likelihood(numbers: Episode) -> None:
     model = model_of(GPConfig(kind="regression", standardize=False))
     labeled, unlabeled = rows_of(numbers)
     reference = gp_of(model).fit(labeled, numbers.y[:7].astype(np.float64))
-    mean, std = reference.predict(unlabeled, return_std=True)
+    mean, std = cast(tuple[np.ndarray, np.ndarray], reference.predict(unlabeled, return_std=True))
     got = answers(model, batch_of(numbers))[0].numpy()
     np.testing.assert_allclose(got, np.stack([mean, std**2], 1), rtol=1e-6)
     batch = collate([numbers])
@@ -75,7 +76,7 @@ def test_gp_classifies_by_the_density_of_one_hot_vectors(task: Episode) -> None:
     model = model_of(GPConfig(standardize=False))
     labeled, unlabeled = rows_of(task)
     reference = gp_of(model).fit(labeled, np.eye(3)[task.y[:7]])
-    mean, std = reference.predict(unlabeled, return_std=True)
+    mean, std = cast(tuple[np.ndarray, np.ndarray], reference.predict(unlabeled, return_std=True))
     density = np.stack([norm.pdf(np.eye(3)[c], mean, std).prod(1) for c in range(3)], 1)
     expected = density / density.sum(1, keepdims=True)
     np.testing.assert_allclose(answers(model, batch_of(task))[0].numpy(), expected, rtol=1e-5)
@@ -187,7 +188,7 @@ def test_atthml_element_by_element(task: Episode) -> None:
     np.testing.assert_allclose(answers(model, batch_of(task))[0].numpy(), expected, rtol=1e-6)
 
 
-def by_hand(model: torch.nn.Module, e: Episode, steps: int, rate: float) -> torch.Tensor:
+def by_hand(model: Any, e: Episode, steps: int, rate: float) -> torch.Tensor:
     """MAML with plain autograd on a module copied weight by weight; mean scores of the unlabeled rows."""
     net = model.rows
     weights = {k: v.detach().clone().requires_grad_() for k, v in net.named_parameters()}

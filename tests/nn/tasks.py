@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -39,7 +40,7 @@ METHOD_CONFIGS = {
 EVERY_CONFIG = {**CONFIGS, **METHOD_CONFIGS}
 
 
-def model_of(config: NetworkConfig, seed: int = 0) -> Network:
+def model_of(config: NetworkConfig, seed: int = 0) -> Any:  # of the class that the config names
     """A network with random weights everywhere (also in the readout, which starts at zero)."""
     torch.manual_seed(seed)
     model = build_network(config).double().eval()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import cast
 
 import numpy as np
 import pytest
@@ -72,7 +73,7 @@ def test_gp_is_scikit_learns(embedded: tuple) -> None:
     mean, var = head(zl, zu, torch.from_numpy(y)[None], torch.tensor([3]), mask)
     for t in range(2):
         gp = GaussianProcessRegressor(kernel, optimizer=None, alpha=0).fit(labeled, y[:, t])
-        expected_mean, expected_std = gp.predict(unlabeled, return_std=True)
+        expected_mean, expected_std = cast(tuple[np.ndarray, np.ndarray], gp.predict(unlabeled, return_std=True))
         np.testing.assert_allclose(mean[0, :, t].detach().numpy(), expected_mean, rtol=1e-8)
         np.testing.assert_allclose(var[0, :, t].detach().numpy(), expected_std**2, rtol=1e-8)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -223,7 +224,7 @@ def test_ablations_switch_off_what_they_name() -> None:
 
 
 def test_the_paper_preset_has_the_papers_sizes() -> None:
-    model = VSAModel(preset("paper"))
+    model: Any = VSAModel(preset("paper"))
     assert [b.axis for b in model.blocks] == [1, 2] * 3
     assert model.blocks[0].attention.query.weight.shape == (4 * 32, 4)
     assert model.blocks[1].attention.out.weight.shape == (32, 4 * 32)

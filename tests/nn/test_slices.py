@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from tests.nn.tasks import CONFIGS, batch_of, episode, model_of
 from vsacli.nn import TaskBatch, preset, slices
@@ -99,7 +100,7 @@ def test_no_copies_of_the_whole(passes: Passes, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(slices, "QUERY_CELLS", 1)
     sizes: list[int] = []
 
-    class Sizes(torch.utils._python_dispatch.TorchDispatchMode):
+    class Sizes(TorchDispatchMode):
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
             out = func(*args, **(kwargs or {}))
             if isinstance(out, torch.Tensor) and not func.is_view:

@@ -163,7 +163,7 @@ def test_attributes_are_chosen_by_column(most: int, seed: int):
     assert 1 <= len(chosen) <= most
     assert len(set(chosen.tolist())) == len(chosen)
     assert set(chosen.tolist()) <= set(left.tolist())
-    for source in set(column[chosen[:-1]].tolist()) - {column[chosen[-1]]}:
+    for source in set(column[chosen[:-1]].tolist()) - {int(column[chosen[-1]])}:
         assert set(np.flatnonzero(column == source)) <= set(chosen.tolist())  # only the last may be cut
 
 

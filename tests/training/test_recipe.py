@@ -10,7 +10,7 @@ from vsacli.cli.meta_train import MethodChoice
 from vsacli.errors import UsageError
 from vsacli.methods.maml import MAMLConfig
 from vsacli.methods.registry import NETWORKS
-from vsacli.nn.config import preset
+from vsacli.nn.config import VSAConfig, preset
 from vsacli.tasks.augment import PLAIN
 from vsacli.training.config import TrainConfig
 from vsacli.training.recipe import ABLATIONS, make_config
@@ -25,6 +25,7 @@ def test_the_paper_in_all():
     assert config.episodes.augment == PLAIN
     assert config.patience is not None
     assert config.model == preset("paper")
+    assert isinstance(config.model, VSAConfig)
     assert (config.model.layers, config.model.heads, config.model.width, config.model.channels) == (3, 4, 32, 1)
 
 
@@ -36,6 +37,7 @@ def test_options_win_over_the_preset():
         episodes={"shots": (1, 1), "tasks": (4, 4)},
         training={"steps": 100, "learning_rate": 1e-3, "patience": 3},
     )
+    assert isinstance(config.model, VSAConfig)
     assert (config.model.layers, config.model.layer_norm, config.model.residual) == (2, False, "none")
     assert (config.episodes.shots, config.episodes.tasks, config.episodes.unlabeled) == ((1, 1), (4, 4), (20, 20))
     assert (config.learning_rate, config.patience) == (1e-3, 3)
@@ -44,7 +46,7 @@ def test_options_win_over_the_preset():
 def test_plain_episodes_change_nothing_of_a_table():
     config = make_config("regression", "small", training={"steps": 10, "plain": True})
     assert (config.episodes.augment, config.episodes.natural, config.episodes.tasks) == (PLAIN, 0.0, (8, 8))
-    assert config.model.head == "gp"
+    assert config.model == preset("small", "regression")
 
 
 @pytest.mark.parametrize(
