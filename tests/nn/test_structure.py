@@ -14,7 +14,7 @@ from vsacli.nn.answers import ClassOutput, RegressionOutput
 from vsacli.nn.batch import StructureBatch, TaskBatch
 from vsacli.tasks.collate import collate
 from vsacli.tasks.episode import Episode
-from vsacli.tasks.sampler import structure_of
+from vsacli.tasks.sampler import episode_structure
 
 KINDS = pytest.mark.parametrize("kind", ["classification", "regression"])
 
@@ -27,10 +27,12 @@ def episode(kind: TaskKind, labeled: int = 6, unlabeled: int = 20, m: int = 4, s
     x = (rng.normal(size=(n, m)) + 3 * y[:, None]).astype(np.float32)
     if kind == "classification":
         return Episode(
-            x, labeled, y, kind, 2, np.ones(unlabeled, bool), structure=structure_of(rng, x, n, y[:labeled], 2)
+            x, labeled, y, kind, 2, np.ones(unlabeled, bool), structure=episode_structure(rng, x, n, y[:labeled], 2)
         )
     t = (y + 0.1 * rng.normal(size=n)).astype(np.float32)
-    return Episode(x, labeled, t, kind, 1, np.ones(unlabeled, bool), structure=structure_of(rng, x, n, t[:labeled], 0))
+    return Episode(
+        x, labeled, t, kind, 1, np.ones(unlabeled, bool), structure=episode_structure(rng, x, n, t[:labeled], 0)
+    )
 
 
 def answers(kind: TaskKind, batch: TaskBatch) -> torch.Tensor:

@@ -85,7 +85,7 @@ def embed(
 
     with numpy_on_one_thread():
         structure = None
-        if runner.reads_structure:
+        if runner.config.reads_structure:
             unlabeled = np.flatnonzero(~labeled)
             structure = structure_of_table(x, support, target, n_classes * classes, unlabeled, signatures, seed)
         position = np.full(len(x), -1, np.int64)

@@ -66,11 +66,6 @@ class Runner:
         self.width = n_classes if self.kind == "classification" else 2
         self.too_many: int | None = None  # rows of a pass that did not fit
 
-    @property
-    def reads_structure(self) -> bool:
-        """Whether the network reads the structure of the whole table."""
-        return bool(getattr(self.config, "structure", False))
-
     def run(self, context: PassRows, y: np.ndarray, chunk: PassRows, least: int) -> np.ndarray:
         """Answers (rows of ``chunk``, width), in one pass if that fits in memory."""
         return np.concatenate(self._parts(self._pass, context, y, chunk, least))

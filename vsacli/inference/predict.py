@@ -139,7 +139,7 @@ def predict(
     answers = _Answers(_times(first, len(read)), runner.width, best_only and classes, proportions if classes else None)
     parts: list[np.ndarray] = []
     with numpy_on_one_thread():  # whose number must not change an answer
-        if structure is None and runner.reads_structure:
+        if structure is None and runner.config.reads_structure:
             different = rows[order[first]]
             structure = structure_of(x, support, target, n_classes * classes, different, signatures, support_order)
         questions = _Questions(
@@ -218,7 +218,7 @@ class _Questions:
         """Some rows with a group of attributes; of labeled rows, with their positions in `support`."""
         if self.structure is None:
             return PassRows(take_rows(self.x, rows, group))
-        x = take_rows(self.x, rows, np.arange(self.x.shape[1]))
+        x = take_rows(self.x, rows)
         return PassRows(x[:, group], self.structure.of_rows(x, np.full(len(x), -1) if labeled is None else labeled))
 
 

@@ -51,12 +51,12 @@ class KnownStructure:
 
     def of_rows(self, x: np.ndarray, labeled: np.ndarray) -> RowStructure:
         """The structure of rows ``x`` (k, M), given their positions (k,) among the labeled rows; -1: unlabeled."""
-        hashes = exact_hashes(x)
-        landmarks = np.full(len(x), -1, np.int64)
-        if len(self.hashes):
+        landmarks = np.where(labeled >= 0, self.labeled[labeled], -1)
+        free = np.flatnonzero(labeled < 0)
+        if len(self.hashes) and len(free):
+            hashes = exact_hashes(x[free])
             at = np.minimum(np.searchsorted(self.hashes, hashes), len(self.hashes) - 1)
-            landmarks = np.where(self.hashes[at] == hashes, self.places[at], -1)
-        landmarks = np.where(labeled >= 0, self.labeled[labeled], landmarks)
+            landmarks[free] = np.where(self.hashes[at] == hashes, self.places[at], -1)
         others = landmarks < 0
         found = self.table.of_landmarks.take(landmarks)
         if others.any():
@@ -101,7 +101,7 @@ def structure_of(
     chosen = support_order[np.sort(dealt)]
     others = unlabeled[: LANDMARKS - len(chosen)]
     rows = np.concatenate([support[chosen], others])
-    values = take_rows(x, rows, np.arange(x.shape[1]))
+    values = take_rows(x, rows)
     table = TableStructure.fit(values[:, order], np.arange(len(chosen)), target[chosen], n_classes)
     if table is None:
         return None

@@ -37,6 +37,11 @@ class NetworkConfig:
         """The network in a few words, for its card."""
         raise NotImplementedError
 
+    @property
+    def reads_structure(self) -> bool:
+        """Whether the network reads what all rows of a table say of each (`vsacli.structure`)."""
+        return False
+
     def check_sizes(self, *names: str) -> None:
         """Refuse sizes that no network of this kind has.
 
@@ -110,6 +115,11 @@ class VSAConfig(NetworkConfig):
         self.check_sizes("layers", "width", "heads", "head_width", "ff_width", "ff_layers", "channels")
         if not (self.example_attention or self.attribute_attention):
             raise CheckpointError("a model without example and attribute attention has no blocks")
+
+    @property
+    def reads_structure(self) -> bool:
+        """As `structure` says."""
+        return self.structure
 
     @property
     def training_floats(self) -> int:

@@ -49,9 +49,3 @@ class Metric:
         """Attributes (n, M) as coordinates (n, M); what is not observed is at the centre."""
         z = np.where(np.isfinite(x), x - self.centre, 0.0) * self.scale
         return np.where(self.limited, z / np.sqrt(1 + (z / SOFT_LIMIT) ** 2), z)
-
-
-def squared_distances(a: Floats, b: Floats) -> Floats:
-    """Squared Euclidean distances (len(a), len(b)), never negative."""
-    products = (a**2).sum(1)[:, None] + (b**2).sum(1) - 2 * a @ b.T
-    return np.maximum(products, 0.0)

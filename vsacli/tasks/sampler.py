@@ -285,7 +285,7 @@ def class_episode(
         scored=answer >= 0,
         name=name,
         family=family,
-        structure=structure_of(rng, x, n, support, len(shown)) if plan.pool else None,
+        structure=episode_structure(rng, x, n, support, len(shown)) if plan.pool else None,
     )
 
 
@@ -311,11 +311,11 @@ def number_episode(
     # One wild target would outweigh the batch; beyond ten spreads it only needs to be "far".
     target = np.clip(target, -10, 10).astype(np.float32)
     n = len(target)
-    structure = structure_of(rng, x, n, target[: len(labeled)], 0) if plan.pool else None
+    structure = episode_structure(rng, x, n, target[: len(labeled)], 0) if plan.pool else None
     return Episode(x[:n], len(labeled), target, "regression", 1, scored, name, family, structure)
 
 
-def structure_of(
+def episode_structure(
     rng: np.random.Generator, x: np.ndarray, n_read: int, y: np.ndarray, n_classes: int
 ) -> RowStructure | None:
     """The structure of rows ``x`` (n, M), labeled first, for the first ``n_read``; coordinates have random signs."""

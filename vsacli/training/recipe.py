@@ -69,7 +69,7 @@ def make_config(
     settings = paper_settings() if name == "paper" else {}
     settings |= training or {}
     drawn: EpisodeConfig = replace(settings.pop("episodes", EpisodeConfig()), **(episodes or {}))
-    if getattr(network, "structure", False) and not settings.get("plain"):
+    if network.reads_structure and not settings.get("plain"):
         drawn = replace(drawn, structure=WITH_STRUCTURE)
     if settings.get("plain"):
         drawn = replace(drawn, natural=0.0, augment=PLAIN)

@@ -16,7 +16,7 @@ from vsacli.nn.network import Network
 from vsacli.tasks.collate import collate
 from vsacli.tasks.draw import draw_balanced, draw_rows
 from vsacli.tasks.episode import Episode
-from vsacli.tasks.sampler import BatchPlan, class_episode, number_episode, structure_of
+from vsacli.tasks.sampler import BatchPlan, class_episode, episode_structure, number_episode
 from vsacli.tasks.store import EncodedTable, TableStore
 from vsacli.training.loss import damped
 
@@ -85,7 +85,7 @@ def table_episode(rng: np.random.Generator, table: EncodedTable, labels: int, pl
     structure = None
     if plan.pool_rows:  # of the episode's own rows
         shown = n_classes if table.kind == "classification" else 0
-        structure = structure_of(rng, table.x[order], len(order), y[: len(rows[0])], shown)
+        structure = episode_structure(rng, table.x[order], len(order), y[: len(rows[0])], shown)
     return Episode(table.x[order], len(rows[0]), y, table.kind, n_classes, scored, table.name, table.family, structure)
 
 

@@ -290,7 +290,7 @@ def _structure(
     from vsacli.inference.structure import structure_of_table
     from vsacli.support.threads import numpy_on_one_thread
 
-    if not getattr(checkpoint.model.config, "structure", False):
+    if not checkpoint.model.config.reads_structure:
         return None
     if not n_classes:
         scale = TargetScale.of(y)
