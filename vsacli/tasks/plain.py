@@ -6,7 +6,7 @@ import numpy as np
 
 from vsacli.tasks.draw import draw_balanced, draw_rows
 from vsacli.tasks.episode import Episode
-from vsacli.tasks.sampler import BatchPlan, BatchSampler, class_episode, log_uniform, number_episode
+from vsacli.tasks.sampler import BatchPlan, BatchSampler, DrawnRows, class_episode, log_uniform, number_episode
 from vsacli.tasks.store import EncodedTable
 
 SYNTHETIC_ATTRIBUTES = (2, 10)
@@ -35,16 +35,13 @@ class PlainSampler(BatchSampler):
         return share / share.sum() if share.any() else share
 
     def _real(self, rng: np.random.Generator, table: EncodedTable, plan: BatchPlan) -> Episode | None:
+        y = table.y
         if self.kind == "classification":
-            counts = np.bincount(table.y[table.y >= 0], minlength=table.n_classes)
-            y = np.where((table.y >= 0) & (counts[table.y] >= 2), table.y, -1)  # one row of a class shows nothing
-            rows = draw_balanced(rng, y, plan.labeled, plan.unlabeled)
-            return (
-                None
-                if rows is None
-                else class_episode(rng, table.x[np.concatenate(rows)], y, rows, plan, table.name, table.family)
-            )
-        rows = draw_rows(rng, np.isfinite(table.y), plan.labeled, plan.unlabeled)
+            counts = np.bincount(y[y >= 0], minlength=table.n_classes)
+            y = np.where((y >= 0) & (counts[y] >= 2), y, -1)  # one row of a class shows nothing
+            rows, made = draw_balanced(rng, y, plan.labeled, plan.unlabeled), class_episode
+        else:
+            rows, made = draw_rows(rng, np.isfinite(y), plan.labeled, plan.unlabeled), number_episode
         if rows is None:
             return None
-        return number_episode(rng, table.x[np.concatenate(rows)], table.y, rows, plan, table.name, table.family)
+        return made(rng, DrawnRows(table.x[np.concatenate(rows)], y, *rows, table.name, table.family), plan)

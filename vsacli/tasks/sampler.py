@@ -193,7 +193,7 @@ class BatchSampler:
         if rows is None:
             return None
         x = self._attributes(rng, table, left, np.concatenate(rows), plan)
-        return class_episode(rng, x, y, rows, plan, table.name, table.family)
+        return class_episode(rng, DrawnRows(x, y, *rows, table.name, table.family), plan)
 
     def _regression(
         self, rng: np.random.Generator, table: EncodedTable, y: np.ndarray, left: np.ndarray, plan: BatchPlan
@@ -202,7 +202,7 @@ class BatchSampler:
         if rows is None:
             return None
         x = self._attributes(rng, table, left, np.concatenate(rows), plan)
-        return number_episode(rng, x, y, rows, plan, table.name, table.family)
+        return number_episode(rng, DrawnRows(x, y, *rows, table.name, table.family), plan)
 
     def _attributes(
         self, rng: np.random.Generator, table: EncodedTable, left: np.ndarray, rows: np.ndarray, plan: BatchPlan
@@ -230,12 +230,13 @@ class BatchSampler:
         episodes = []
         for x, y in zip(xs, ys, strict=True):
             if self.kind == "regression":
-                drawn = draw_rows(rng, np.isfinite(y), plan.labeled, plan.drawn_rows)
-                episode = None if drawn is None else number_episode(rng, x[np.concatenate(drawn)], y, drawn, plan)
+                both, make = draw_rows(rng, np.isfinite(y), plan.labeled, plan.drawn_rows), number_episode
             else:
                 y = limit_classes(rng, y, plan.classes, 2, self.config.augment)
-                drawn = self._class_rows(rng, y, plan)
-                episode = None if drawn is None else class_episode(rng, x[np.concatenate(drawn)], y, drawn, plan)
+                both, make = self._class_rows(rng, y, plan), class_episode
+            if both is None:
+                continue
+            episode = make(rng, DrawnRows(x[np.concatenate(both)], y, *both), plan)
             if episode is not None:
                 episodes.append(episode)
         return episodes
@@ -255,17 +256,33 @@ def log_uniform(rng: np.random.Generator, limits: tuple[int, int]) -> int:
     return int(np.clip(np.floor(np.exp(rng.uniform(np.log(low), np.log(high + 1)))), low, high))
 
 
-def class_episode(
-    rng: np.random.Generator,
-    x: np.ndarray,
-    y: np.ndarray,
-    rows: tuple[np.ndarray, np.ndarray],
-    plan: BatchPlan,
-    name: str = "synthetic",
-    family: str = "",
-) -> Episode | None:
-    """An episode of classes, of drawn rows and their attributes ``x``; the first unlabeled ones are read."""
-    labeled, unlabeled = rows[0], plan.read(rows[1])
+@dataclass(frozen=True)
+class DrawnRows:
+    """Rows of a table that were drawn for an episode.
+
+    Attributes
+    ----------
+    x : ndarray, shape (labeled and unlabeled rows, M)
+        Their attributes, labeled rows first.
+    y : ndarray, shape (n,)
+        Classes or numbers of *all* rows of the table.
+    labeled, unlabeled : ndarray of int
+        Positions in ``y``.
+    name, family : str
+        Of the table.
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    labeled: np.ndarray
+    unlabeled: np.ndarray
+    name: str = "synthetic"
+    family: str = ""
+
+
+def class_episode(rng: np.random.Generator, rows: DrawnRows, plan: BatchPlan) -> Episode | None:
+    """An episode of classes; of the unlabeled rows the first ones are read."""
+    x, y, labeled, unlabeled = rows.x, rows.y, rows.labeled, plan.read(rows.unlabeled)
     # Classes without a labeled row cannot be predicted; their rows stay as context only.
     shown, support = np.unique(y[labeled], return_inverse=True)
     if len(shown) < 2 or not len(unlabeled):
@@ -283,23 +300,15 @@ def class_episode(
         kind="classification",
         n_classes=len(shown),
         scored=answer >= 0,
-        name=name,
-        family=family,
+        name=rows.name,
+        family=rows.family,
         structure=episode_structure(rng, x, n, support, len(shown)) if plan.pool else None,
     )
 
 
-def number_episode(
-    rng: np.random.Generator,
-    x: np.ndarray,
-    y: np.ndarray,
-    rows: tuple[np.ndarray, np.ndarray],
-    plan: BatchPlan,
-    name: str = "synthetic",
-    family: str = "",
-) -> Episode | None:
+def number_episode(rng: np.random.Generator, rows: DrawnRows, plan: BatchPlan) -> Episode | None:
     """An episode of numbers; targets are on the table's own scale of mean 0 and spread 1, in random direction."""
-    labeled, unlabeled = rows[0], plan.read(rows[1])
+    x, y, labeled, unlabeled = rows.x, rows.y, rows.labeled, plan.read(rows.unlabeled)
     known = y[np.isfinite(y)].astype(np.float64)
     spread = known.std()
     if not spread > 1e-12 * max(1.0, np.abs(known).max(initial=0)) or not len(unlabeled):
@@ -312,7 +321,7 @@ def number_episode(
     target = np.clip(target, -10, 10).astype(np.float32)
     n = len(target)
     structure = episode_structure(rng, x, n, target[: len(labeled)], 0) if plan.pool else None
-    return Episode(x[:n], len(labeled), target, "regression", 1, scored, name, family, structure)
+    return Episode(x[:n], len(labeled), target, "regression", 1, scored, rows.name, rows.family, structure)
 
 
 def episode_structure(

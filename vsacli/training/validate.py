@@ -16,7 +16,7 @@ from vsacli.nn.network import Network
 from vsacli.tasks.collate import collate
 from vsacli.tasks.draw import draw_balanced, draw_rows
 from vsacli.tasks.episode import Episode
-from vsacli.tasks.sampler import BatchPlan, class_episode, episode_structure, number_episode
+from vsacli.tasks.sampler import BatchPlan, DrawnRows, class_episode, episode_structure, number_episode
 from vsacli.tasks.store import EncodedTable, TableStore
 from vsacli.training.loss import damped
 
@@ -103,7 +103,7 @@ def pool_episode(rng: np.random.Generator, table: EncodedTable, labels: int, pla
     sizes = BatchPlan(1, table.x.shape[1], labels, plan.pool_read, 1, plan.pool_rows)
     x = table.x[np.concatenate([rows[0], others])]
     made = class_episode if table.kind == "classification" else number_episode
-    return made(rng, x, table.y, (rows[0], others), sizes, table.name, table.family)
+    return made(rng, DrawnRows(x, table.y, rows[0], others, table.name, table.family), sizes)
 
 
 def validate(
