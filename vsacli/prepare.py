@@ -14,6 +14,7 @@ import numpy as np
 
 from vsacli.errors import DataError, UsageError
 from vsacli.support.progress import Progress, silent
+from vsacli.tables.arrow_types import SEVERAL_VALUES, not_labels
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -139,6 +140,8 @@ def read_label_column(table: Table, at: int, options: ReadOptions) -> Target:
     from vsacli.tables.further_headers import further_headers
     from vsacli.target.earlier_run import filled_earlier, keep, without
 
+    if at in table.nested:
+        raise not_labels(table.columns[at], table.nested[at])
     cells, headers = table.column(at), further_headers(table, at)
     filled = filled_earlier(table, table.columns[at])
     if filled is not None:
@@ -241,7 +244,11 @@ class Columns:
             raise UsageError(f"{table.columns[both[0]]!r} is both in --include and in --exclude; leave out one of them")
         from vsacli.target.earlier_run import REASON, added_columns
 
-        useless = dict.fromkeys(added_columns(table.columns, options.target), REASON) | dict(useless or {})
+        useless = {
+            **dict.fromkeys(table.nested, SEVERAL_VALUES),
+            **dict.fromkeys(added_columns(table.columns, options.target), REASON),
+            **(useless or {}),
+        }
         useless = {j: reason for j, reason in useless.items() if j not in excluded | included | {target}}
         self.table, self.options, self._progress = table, options, progress
         self.included = [table.columns[j] for j in included]

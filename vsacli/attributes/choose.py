@@ -27,6 +27,7 @@ from vsacli.attributes.column_encoders import (
 from vsacli.attributes.numbers import NumberStyle, plain_numbers, read_numbers, set_plain_apart, to_float64
 from vsacli.attributes.scaling import RobustScale
 from vsacli.support.privacy import values_shown
+from vsacli.tables.arrow_types import SEVERAL_VALUES
 from vsacli.tables.distinct import Distinct, distinct_cells
 
 NUMERIC_SHARE = 0.8
@@ -91,7 +92,7 @@ def fit_column(name: str, column: pa.Array, *, decimal: str, seed: int) -> Fitte
     if pa.types.is_null(kind) or column.null_count == len(column):
         raise LeftOut("empty: no cell holds a value")
     if pa.types.is_nested(kind):
-        raise LeftOut("each cell holds several values (a list or a record)")
+        raise LeftOut(SEVERAL_VALUES)
     if pa.types.is_large_binary(kind):
         raise LeftOut("bytes, not values")
     if pa.types.is_dictionary(kind):

@@ -112,4 +112,5 @@ class Job:
 
         if self.context is None:
             return None
-        return find_copies(self.context, {self.column, *excluded_columns(self.table, self.options)})
+        skip = {self.column, *excluded_columns(self.table, self.options), *self.table.nested}
+        return find_copies(self.context, skip)

@@ -96,7 +96,7 @@ class StackedTable:
     def __init__(self, context: LabeledContext) -> None:
         self._context, table = context, context.table
         self.name, self.columns, self.notes = table.name, table.columns, table.notes
-        self.decimal, self.is_text = table.decimal, table.is_text
+        self.decimal, self.is_text, self.nested = table.decimal, table.is_text, table.nested
         self.n_rows = context.n_rows + table.n_rows
 
     def find(self, name: str) -> int:

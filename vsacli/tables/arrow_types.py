@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+SEVERAL_VALUES = "each cell holds several values (a list or a record)"
+"""Why a nested column gives no attribute."""
+
+
 def is_text(kind: pa.DataType) -> bool:
     import pyarrow as pa
 
@@ -24,6 +28,18 @@ def is_number(kind: pa.DataType) -> bool:
     import pyarrow as pa
 
     return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+
+
+def is_nested(kind: pa.DataType) -> bool:
+    """Lists, maps and structs, also under a name of their own (an extension type)."""
+    import pyarrow as pa
+
+    return pa.types.is_nested(kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind)
+
+
+def not_labels(name: str, kind: object) -> DataError:
+    """The error for a nested column that is to hold labels."""
+    return DataError(f"column {name!r} holds {kind}, not labels; choose another column with --target")
 
 
 def plain(column: pa.Array | pa.ChunkedArray, name: str) -> tuple[pa.Array, pa.DataType, bool]:
@@ -52,7 +68,7 @@ def plain(column: pa.Array | pa.ChunkedArray, name: str) -> tuple[pa.Array, pa.D
     categorical = pa.types.is_dictionary(kind)
     value_type = kind.value_type if categorical else kind
     if pa.types.is_nested(value_type):
-        raise DataError(f"column {name!r} holds {kind}, not labels; choose another column with --target")
+        raise not_labels(name, kind)
     working = value_type
     if is_text(value_type):
         working = pa.large_string()

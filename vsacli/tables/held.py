@@ -34,6 +34,7 @@ class HeldTable:
     notes: list[str] = field(default_factory=list)
     decimal: str = "."
     is_text: bool = False
+    nested: Mapping[int, str] = field(default_factory=dict)
 
     def find(self, name: str) -> int:
         return find_column(self.columns, name, self.name)

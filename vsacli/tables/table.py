@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
@@ -53,6 +53,9 @@ class Table(Protocol):
         Decimal mark of a text table.
     is_text : bool
         Cells are text; else they have the types of a Parquet file.
+    nested : mapping of int to str
+        Columns of which each cell holds several values (a list, a record), and their types. They hold no labels and
+        become no attributes, so nothing needs to read them.
     """
 
     name: str
@@ -67,6 +70,9 @@ class Table(Protocol):
 
     @property
     def is_text(self) -> bool: ...
+
+    @property
+    def nested(self) -> Mapping[int, str]: ...
 
     def find(self, name: str) -> int:
         """Return the number of the column called `name`; UsageError if there is none, or several."""

@@ -90,16 +90,6 @@ def test_int96_timestamps_stay_int96() -> None:
     assert pq.read_table(io.BytesIO(out))["label"].cast(pa.timestamp("us")).to_pylist() == [NOON, NOON]
 
 
-def test_a_storage_that_arrow_does_not_write_changes_in_all_row_groups() -> None:
-    # format 1.0 has no uint32: such files hold int64, and Arrow now writes int32
-    table = pa.table({"label": pa.array([4_000_000_000, None, 5, 6], pa.uint32()), "k": range(4)})
-    data = parquet(table, version="1.0", row_group_size=1)
-    assert pq.ParquetFile(io.BytesIO(data)).schema.column(0).physical_type == "INT64"
-    out = fill(data, "label", [1], pa.array([4_000_000_001], pa.uint32()))
-    check_untouched(data, out, "label")
-    assert pq.read_table(io.BytesIO(out))["label"].to_pylist() == [4_000_000_000, 4_000_000_001, 5, 6]
-
-
 def test_a_column_without_nulls_stays_required() -> None:
     schema = pa.schema([pa.field("v", pa.float64(), nullable=False), pa.field("k", pa.int8(), nullable=False)])
     data = parquet(pa.table({"v": [1.0, float("nan")], "k": [1, 2]}, schema=schema))

@@ -332,7 +332,10 @@ def _read_rows(job: Job, parts: Sequence[Part], rows: np.ndarray) -> tuple[HeldT
 
     from vsacli.labeling.labeled_table import together
 
-    pieces: dict[int, list[pa.Array]] = {j: [] for j in range(len(job.table.columns)) if j != job.column}
+    nested = parts[0].open().nested
+    pieces: dict[int, list[pa.Array]] = {
+        j: [] for j in range(len(job.table.columns)) if j != job.column and j not in nested
+    }
     counted = {j: _Range() for j in pieces}
     starts = first_rows(parts)
     for p, part in enumerate(parts):
@@ -344,7 +347,7 @@ def _read_rows(job: Job, parts: Sequence[Part], rows: np.ndarray) -> tuple[HeldT
                 pieces[j].append(column.take(pa.array(inside)))
     counters = [j for j, numbers in counted.items() if numbers.has_no_gap(int(starts[-1]))]
     cells = {j: together(piece) for j, piece in pieces.items()}
-    return HeldTable(job.table.name, job.table.columns, len(rows), cells), counters
+    return HeldTable(job.table.name, job.table.columns, len(rows), cells, nested=nested), counters
 
 
 @dataclass

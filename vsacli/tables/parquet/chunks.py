@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from vsacli.errors import DataError
 from vsacli.tables.arrow_types import is_text
 from vsacli.tables.parquet.footer import Chunk, Element, File, Footer, Group, Meta, get, key_values, put
 from vsacli.tables.parquet.splice import NewChunk, new_chunks
+from vsacli.tables.parquet.storage import as_stored, statistics, storage_type
 from vsacli.tables.parquet.thrift import BINARY, Struct
 
 if TYPE_CHECKING:
@@ -49,8 +51,11 @@ class TargetWriter:
     ) -> None:
         import pyarrow as pa
 
-        _, leaves, at = footer.fields[j]
+        name, leaves, at = footer.fields[j]
+        if not leaves:
+            raise DataError(f"{footer.name}: column {name!r} is a group of no columns, which holds no labels")
         self.leaf = leaves[0]
+        self._stored: pa.DataType | None = None  # of integers or bytes, if Arrow would take others
         self._footer, self._read_group = footer, read_group
         self._element: Struct = get(footer.meta, File.SCHEMA)[at]
         self._field: pa.Field = file.schema_arrow.field(j)
@@ -61,13 +66,16 @@ class TargetWriter:
             change_arrow_schema(footer, lambda schema: schema.set(j, schema.field(j).with_type(values)))
 
     def changes_storage(self) -> bool:
-        """Whether Arrow stores this type in another way than the file does; the schema then follows."""
+        """Whether the values cannot be stored as the file has them; the schema then says how Arrow stores them."""
         _, (new,) = write_chunks(
             [self._field.name], [empty_array(self._field.type)], "none", self._field.nullable, **self._physical()
         )
         if not self._was_null and all(
             get(new, field) == get(self._element, field) for field in (Element.TYPE, Element.LENGTH)
         ):
+            return False
+        self._stored = None if self._was_null else storage_type(self._field.type, self._element)
+        if self._stored is not None:
             return False
         kept = {f: self._element[f] for f in (Element.REPETITION, Element.NAME, Element.FIELD_ID) if f in self._element}
         self._element.clear()
@@ -83,20 +91,24 @@ class TargetWriter:
         encoded = old.has_dictionary_page and old.physical_type == "BYTE_ARRAY"
         cells = self._read_group(g, encoded)
         cells = _with_values(pa.nulls(len(cells), self._field.type) if self._was_null else cells, rows, values)
-        meta = get(get(self._footer.groups[g], Group.COLUMNS)[self.leaf], Chunk.META)
-        pages = {get(page, 1) for page in get(meta, Meta.ENCODING_STATS, [])}
+        chunk = get(self._footer.groups[g], Group.COLUMNS)[self.leaf]
+        pages = {get(page, 1) for page in get(get(chunk, Chunk.META), Meta.ENCODING_STATS, [])}
         split = "BYTE_STREAM_SPLIT" in old.encodings and not old.has_dictionary_page
+        stored = cells if self._stored is None else as_stored(cells, self._stored)
+        own_statistics = old.is_stats_set and stored is not cells and not pa.types.is_integer(stored.type)
         (new,), _ = write_chunks(
             [self._field.name],
-            [cells],
-            codec_of(old),
+            [stored],
+            codec_of(chunk),
             self._field.nullable,
             use_dictionary=old.has_dictionary_page or self._was_null,
             use_byte_stream_split=split,
-            write_statistics=old.is_stats_set,
+            write_statistics=old.is_stats_set and not own_statistics,
             data_page_version="2.0" if _DATA_PAGE_V2 in pages else "1.0",
             **self._physical(),
         )
+        if own_statistics:
+            put(get(new.chunk, Chunk.META), Meta.STATISTICS, statistics(cells, stored.type))
         return new
 
     def _physical(self) -> dict[str, Any]:
@@ -122,8 +134,16 @@ def write_chunks(
     return new_chunks(memoryview(sink.getvalue()))
 
 
-def codec_of(chunk: Any) -> str:
-    return "none" if chunk.compression == "UNCOMPRESSED" else str(chunk.compression).lower()
+_CODECS = {1: "snappy", 2: "gzip", 4: "brotli", 5: "lz4", 6: "zstd", 7: "lz4"}
+
+
+def codec_of(chunk: Struct) -> str:
+    """How Arrow is to compress a chunk that takes the place of this one, or stands beside it.
+
+    For LZ4 with Hadoop's frames around it (5), which Arrow reads and does not write, that is LZ4 without them (7);
+    for what it does not know, no compression.
+    """
+    return _CODECS.get(get(get(chunk, Chunk.META), Meta.CODEC, 0), "none")
 
 
 def _is_extension(kind: pa.DataType) -> bool:
@@ -169,9 +189,9 @@ def change_arrow_schema(footer: Footer, change: Callable[[pa.Schema], pa.Schema]
     import pyarrow as pa
 
     entry = key_values(footer).get(b"ARROW:schema")
-    if entry is not None:
+    if entry is not None and get(entry, 2):
         schema = change(pa.ipc.read_schema(pa.BufferReader(base64.b64decode(get(entry, 2)))))
-        put(entry, 2, BINARY, base64.b64encode(schema.serialize().to_pybytes()))
+        entry[2] = (BINARY, base64.b64encode(schema.serialize().to_pybytes()))
 
 
 def needs_wider_index(kind: pa.DataType, column: pa.Array, values: pa.Array) -> bool:
@@ -208,7 +228,7 @@ def note_columns(footer: Footer, extra: Sequence[ExtraColumn]) -> None:
     change_arrow_schema(footer, add)
     entry = key_values(footer).get(b"pandas")
     if entry is not None:
-        put(entry, 2, BINARY, _with_pandas_columns(get(entry, 2), extra))
+        entry[2] = (BINARY, _with_pandas_columns(get(entry, 2), extra))
 
 
 def _with_pandas_columns(note: bytes, extra: Sequence[ExtraColumn]) -> bytes:

@@ -15,7 +15,7 @@ from typing import IO, BinaryIO
 
 from vsacli.errors import DataError, InputError
 from vsacli.tables.parquet.footer import MAGIC, Chunk, File, Footer, Group, Meta, chunk_span, get, put, read_footer
-from vsacli.tables.parquet.thrift import I32, I64, Struct, decode, encode
+from vsacli.tables.parquet.thrift import I64, Struct, decode, encode
 
 _COPY = 1 << 22  # bytes copied at a time
 
@@ -108,7 +108,7 @@ def splice(
 
     for g, group in enumerate(footer.groups):
         if get(group, Group.OFFSET):
-            put(group, Group.OFFSET, I64, move(get(group, Group.OFFSET)))
+            put(group, Group.OFFSET, move(get(group, Group.OFFSET)))
         for j, chunk in enumerate(get(group, Group.COLUMNS)):
             if not (j == leaf and g in replaced):
                 _move_chunk(chunk, move)
@@ -118,10 +118,10 @@ def splice(
             _add_size(group, new.chunk, 1)
     for chunk, index in indexes:
         for page in get(index, 1, []):
-            put(page, 1, I64, move(get(page, 1)))
+            page[1] = (I64, move(get(page, 1)))
         data = encode(index)
-        put(chunk, Chunk.OFFSET_INDEX, I64, end)
-        put(chunk, Chunk.OFFSET_INDEX_LENGTH, I32, len(data))
+        put(chunk, Chunk.OFFSET_INDEX, end)
+        put(chunk, Chunk.OFFSET_INDEX_LENGTH, len(data))
         end += sink.write(data)
     data = encode(footer.meta)
     sink.write(data + len(data).to_bytes(4, "little") + MAGIC)
@@ -144,8 +144,11 @@ def _cuts(
             offset_index = get(chunk, Chunk.OFFSET_INDEX)
             if offset_index:
                 cuts.append(_Cut(offset_index, offset_index + get(chunk, Chunk.OFFSET_INDEX_LENGTH)))
-                if not goes:
-                    indexes.append((chunk, _read_index(source, cuts[-1], footer.name)))
+                index = None if goes else _read_index(source, cuts[-1])
+                if index is not None:
+                    indexes.append((chunk, index))
+                elif not goes:
+                    _drop_indexes(chunk)
             if not goes:
                 continue
             cuts.append(_Cut(*chunk_span(chunk), g))
@@ -158,15 +161,14 @@ def _cuts(
     return sorted(cuts, key=lambda cut: (cut.start, cut.end)), indexes
 
 
-def _read_index(source: BinaryIO, cut: _Cut, name: str) -> Struct:
+def _read_index(source: BinaryIO, cut: _Cut) -> Struct | None:
+    """An offset index; None if it is damaged, which no reader of all data notices."""
     source.seek(cut.start)
     try:
         index, _ = decode(source.read(cut.end - cut.start))
-        if not all(type(get(page, 1)) is int for page in get(index, 1)):
-            raise ValueError("a place is not a number")
-    except (ValueError, LookupError, TypeError, RecursionError) as error:
-        raise DataError(f"{name}: the Parquet file is damaged (its page index cannot be read: {error})") from None
-    return index
+        return index if all(type(get(page, 1)) is int for page in get(index, 1)) else None
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return None
 
 
 def _copy(source: BinaryIO, sink: IO[bytes], start: int, end: int, name: str) -> None:
@@ -182,9 +184,9 @@ def _copy(source: BinaryIO, sink: IO[bytes], start: int, end: int, name: str) ->
 def _replace_chunk(group: Struct, leaf: int, new: NewChunk, at: int) -> None:
     chunks = get(group, Group.COLUMNS)
     old, chunk = chunks[leaf], new.placed(at)
-    note = get(old, Chunk.META).get(Meta.KEY_VALUES)
+    note = get(get(old, Chunk.META), Meta.KEY_VALUES)
     if note is not None:
-        put(get(chunk, Chunk.META), Meta.KEY_VALUES, *note)
+        put(get(chunk, Chunk.META), Meta.KEY_VALUES, note)
     _add_size(group, old, -1)
     _add_size(group, chunk, 1)
     chunks[leaf] = chunk
@@ -195,8 +197,8 @@ def _replace_chunk(group: Struct, leaf: int, new: NewChunk, at: int) -> None:
 def _add_size(group: Struct, chunk: Struct, sign: int) -> None:
     meta = get(chunk, Chunk.META)
     for total, part in ((Group.SIZE, Meta.UNCOMPRESSED_SIZE), (Group.COMPRESSED_SIZE, Meta.COMPRESSED_SIZE)):
-        if total in group:
-            put(group, total, I64, get(group, total) + sign * get(meta, part))
+        if get(group, total) is not None:
+            put(group, total, get(group, total) + sign * get(meta, part, 0))
 
 
 def _move_chunk(chunk: Struct, move: Callable[[int], int]) -> None:
@@ -210,7 +212,7 @@ def _move_chunk(chunk: Struct, move: Callable[[int], int]) -> None:
         (meta, Meta.BLOOM),
     ):
         if get(struct, field):
-            put(struct, field, I64, move(get(struct, field)))
+            put(struct, field, move(get(struct, field)))
 
 
 def _drop_indexes(chunk: Struct) -> None:

@@ -6,6 +6,7 @@ copied byte for byte (see :mod:`vsacli.tables.parquet.splice`).
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from vsacli.errors import DataError, InputError, UsageError
 from vsacli.support.privacy import values_shown
+from vsacli.tables.arrow_types import is_nested
 from vsacli.tables.parquet.chunks import (
     TargetWriter,
     change_arrow_schema,
@@ -26,7 +28,7 @@ from vsacli.tables.parquet.chunks import (
     widen_index,
     write_chunks,
 )
-from vsacli.tables.parquet.footer import Group, add_columns, get, read_footer
+from vsacli.tables.parquet.footer import File, Group, add_columns, get, put, read_footer
 from vsacli.tables.parquet.splice import NewChunk, splice
 from vsacli.tables.table import ExtraColumn, find_column
 
@@ -61,9 +63,12 @@ class ParquetTable:
         self.notes: list[str] = []
         self._source = source if in_memory else str(source)
         with self._open() as file:
-            self._fields = read_footer(file, self.name).fields
+            footer = read_footer(file, self.name)
+        self._fields = footer.fields
         self.columns: list[str] = [name for name, _, _ in self._fields]
-        self.n_rows: int = self._arrow_file().metadata.num_rows
+        self.n_rows: int = sum(get(group, Group.ROWS) for group in footer.groups)  # the file's own sum may be wrong
+        kinds = [field.type for field in self._arrow_file().schema_arrow]
+        self.nested = {j: str(kind) for j, kind in enumerate(kinds) if is_nested(kind)}
 
     def find(self, name: str) -> int:
         """The index of a column; UsageError if there is not exactly one of that name."""
@@ -84,6 +89,8 @@ class ParquetTable:
         import pyarrow as pa
 
         _, leaves, _ = self._fields[j]
+        if not leaves:
+            return pa.nulls(self.n_rows)
         column = self._read(lambda file: file.reader.read_all(column_indices=list(leaves)), j, self.n_rows)
         try:
             column.validate(full=True)
@@ -133,6 +140,7 @@ class ParquetTable:
                 shutil.copyfileobj(source, sink, 1 << 22)
                 return
             footer = read_footer(source, self.name)
+            put(footer.meta, File.ROWS, self.n_rows)
             heights = [get(group, Group.ROWS) for group in footer.groups]
             starts = np.concatenate([[0], np.cumsum(heights, dtype=np.int64)])
             rows = np.asarray(rows, dtype=np.int64)
@@ -160,7 +168,7 @@ class ParquetTable:
             def added(g: int) -> list[NewChunk]:
                 if not extra:
                     return []
-                codec = codec_of(file.metadata.row_group(g).column(writer.leaf))
+                codec = codec_of(get(footer.groups[g], Group.COLUMNS)[writer.leaf])
                 return write_chunks(names, [column.values.slice(starts[g], heights[g]) for column in extra], codec)[0]
 
             if extra:
@@ -195,7 +203,8 @@ class ParquetTable:
         except MemoryError:
             raise
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-            raise DataError(f"{self.name}: the Parquet file is damaged ({_first_line(error)})") from None
+            what = "Arrow cannot read it" if _is_limit(error) else "the Parquet file is damaged"
+            raise DataError(f"{self.name}: {what} ({_first_line(error)})") from None
 
     def _read(
         self, read: Callable[[Any], pa.Table], j: int, height: int, dictionaries: list[str] | None = None
@@ -208,6 +217,11 @@ class ParquetTable:
         except MemoryError:  # also an ArrowException
             raise
         except (pa.ArrowException, OSError) as error:
+            if _is_limit(error):
+                raise DataError(
+                    f"{self.name}: Arrow cannot read the column {self.columns[j]!r} ({_first_line(error)}); leave it "
+                    f"out with --exclude, or write the file without it"
+                ) from None
             raise DataError(f"{damaged} ({_first_line(error)})") from None
         if len(cells) != height:
             raise DataError(f"{damaged} ({len(cells)} cells for {height} rows)")
@@ -226,6 +240,18 @@ def _one_array(column: pa.ChunkedArray) -> pa.Array:
     if column.num_chunks == 1:
         return column.chunk(0)
     return empty_array(column.type) if column.num_chunks == 0 else pa.concat_arrays(column.chunks)
+
+
+_NOT_YET = re.compile(r"not (?:yet )?(?:implemented|supported)|unsupported|NotImplemented", re.IGNORECASE)
+
+
+def _is_limit(error: Exception) -> bool:
+    """Whether an error of Arrow's is about what it cannot do, and not about the file."""
+    import pyarrow as pa
+
+    return isinstance(error, (pa.ArrowNotImplementedError, pa.ArrowCapacityError)) or (
+        _NOT_YET.search(_first_line(error)) is not None
+    )
 
 
 def _first_line(error: Exception) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, BinaryIO, Literal
 
 import numpy as np
@@ -51,6 +52,7 @@ class TextTable:
     """
 
     is_text = True
+    nested: Mapping[int, str] = MappingProxyType({})
 
     def __init__(
         self,
