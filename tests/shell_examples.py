@@ -110,11 +110,10 @@ def make_run(folder: Path) -> None:
 def fill_in(path: Path) -> None:
     """What a user does with the rows that --suggest-to wrote: takes the guesses as labels."""
     with path.open(newline="") as file:
-        rows = list(csv.DictReader(file))
+        header, *rows = csv.reader(file)
+    assert header[1] == f"{header[0]}_guess"
     with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, rows[0].keys())
-        writer.writeheader()
-        writer.writerows({**row, "class": row["class_guess"]} for row in rows)
+        csv.writer(file).writerows([header, *([guess, guess, *rest] for _, guess, *rest in rows)])
 
 
 def run_block(block: Block, folder: Path, server: HubServer) -> list[str]:

@@ -23,6 +23,10 @@ class DataError(VsaError, ValueError):
     """The contents of a file (or array) that cannot be used: ragged row, no labels, bad bytes."""
 
 
+class NoLabelError(DataError):
+    """A label column in which no row has a label."""
+
+
 class InputError(VsaError, OSError):
     """An input that cannot be read at all: absent, a folder, unreadable, truncated."""
 

@@ -37,7 +37,7 @@ def test_suggested_rows_are_rows_of_the_file_least_certain_first(vsa, two_groups
         "label", path, "-t", "label", "-o", tmp_path / "out.csv", "--suggest", "4", "--suggest-to", "-", "--confidence"
     )
     found = rows_of(result.stdout)
-    assert list(found[0]) == ["row", "label_guess", "label_confidence", "x", "y", "label"]
+    assert list(found[0]) == ["label", "label_guess", "label_confidence", "row", "x", "y"]
     assert len(found) == 4
     filled = rows_of((tmp_path / "out.csv").read_bytes().lstrip(b"\n"))
     filled = [row for row in filled if any(row.values())]
@@ -55,10 +55,11 @@ def test_suggestions_filled_in_can_be_given_back(vsa, two_groups, write, tmp_pat
     path = write("in.csv", two_groups.csv())
     asked = vsa("label", path, "-t", "label", "-q", "-o", tmp_path / "out.csv", "--suggest", "2", "--suggest-to", "-")
     lines = asked.stdout.decode().splitlines()
-    answered = "\n".join([lines[0], *(f"{line}b" for line in lines[1:])])
+    answered = "\n".join([lines[0], *(f"b{line}" for line in lines[1:])])
     result = vsa("label", path, "-t", "label", "--labeled", write("answered.csv", answered.encode()))
     assert result.code == 0
-    assert "2 labeled rows come from" in result.stderr
+    assert "note: 2 labels of " in result.stderr
+    assert "answered.csv were given to their rows" in result.stderr
 
 
 def answered(suggestions: bytes, label: str, guess: str) -> bytes:
@@ -82,7 +83,8 @@ def test_given_back_rows_do_not_make_attributes_of_ids(vsa, two_groups, write, t
     for result in (asked, again):
         assert "columns: 2 used: x, y\n" in result.stderr
         assert "left out: nr (an id: integers without a gap, each once), name (an id: all 24" in result.stderr
-    assert "5 labeled rows come from" in again.stderr
+    assert "n.csv were given to their rows" in again.stderr
+    assert f"{sum(two_groups.given) + 5} given" in again.stderr
     assert [row["label"] for row in rows_of(again.stdout)] == two_groups.truth
 
 
@@ -106,12 +108,12 @@ def test_given_back_as_the_file_is_written(
     common = ["label", path, "-t", "label", *options, "-o", tmp_path / "out.csv"]
     assert vsa(*common, "--suggest", "4", "--suggest-to", suggested).code == 0
     lines = suggested.read_bytes().decode(encoding).splitlines()
-    assert lines[0] == delimiter.join(["row", "label_guess", "label_confidence", "Länge", "y", "label"])
-    filled = [line + line.split(delimiter)[1] for line in lines[1:]]
+    assert lines[0] == delimiter.join(["label", "label_guess", "label_confidence", "row", "Länge", "y"])
+    filled = [line.split(delimiter)[1] + line for line in lines[1:]]
     suggested.write_bytes("\n".join([lines[0], *filled]).encode(encoding))
     again = vsa(*common, "--labeled", suggested)
     assert again.code == 0
-    assert "4 labeled rows come from" in again.stderr
+    assert "next.csv were given to their rows" in again.stderr
     assert "columns: 2 used: Länge, y\n" in again.stderr
     given = sum(two_groups.given)
     assert f"labels: {given + 4} given, 2 classes" in again.stderr
@@ -138,7 +140,7 @@ def test_names_that_the_table_has_already(vsa, write, tmp_path: Path):
     path = write("in.csv", "\n".join(lines).encode())
     result = vsa("label", path, "-t", "t", "-o", tmp_path / "out.csv", "--suggest", "1", "--suggest-to", "-")
     header = result.stdout.decode().splitlines()[0]
-    assert header == "row_2,t_guess_2,t_confidence,row,t_guess,t"
+    assert header == "t,t_guess_2,t_confidence,row_2,row,t_guess"
 
 
 def test_numbers_of_a_parquet_file(vsa, tmp_path: Path):
@@ -152,7 +154,7 @@ def test_numbers_of_a_parquet_file(vsa, tmp_path: Path):
         "--suggest-to", "-", "--report", tmp_path / "page.html",
     )  # fmt: skip
     found = rows_of(result.stdout)
-    assert list(found[0]) == ["row", "y_guess", "y_std", "x", "y"]
+    assert list(found[0]) == ["y", "y_guess", "y_std", "row", "x"]
     assert len(found) == 10
     filled = pq.read_table(tmp_path / "out.parquet")["y"].to_pylist()
     assert all(float(row["y_guess"]) == pytest.approx(filled[int(row["row"]) - 1]) for row in found)
@@ -160,14 +162,14 @@ def test_numbers_of_a_parquet_file(vsa, tmp_path: Path):
 
 
 def test_labels_from_another_table_alone(vsa, two_groups, write, tmp_path: Path):
-    old = write("old.csv", two_groups.csv())
+    old = write("old.csv", two_groups.csv() + b"1.5,19.0,a\n")
     new = write("new.csv", "\n".join(line.rpartition(",")[0] for line in ["x,y,label", *two_groups.lines()]).encode())
     result = vsa(
         "label", new, "-t", "label", "--labeled", old, "-o", tmp_path / "out.csv",
         "--suggest-to", "-", "--suggest", "2", "--report", tmp_path / "page.html",
     )  # fmt: skip
     found = rows_of(result.stdout)
-    assert list(found[0]) == ["row", "label_guess", "label_confidence", "x", "y", "label"]
+    assert list(found[0]) == ["label", "label_guess", "label_confidence", "row", "x", "y"]
     lines = two_groups.lines()
     assert all(lines[int(row["row"]) - 1].startswith(f"{row['x']},{row['y']},") for row in found)
     assert "a labeled row of old.csv" in (tmp_path / "page.html").read_text(encoding="utf-8")

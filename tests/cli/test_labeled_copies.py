@@ -1,4 +1,4 @@
-"""Rows that come back by `--labeled` as they were, with a label: it is theirs, whatever the network says."""
+"""Rows that come back by `--labeled` as they were, with a label: it is theirs, and learned from as in the table."""
 
 from __future__ import annotations
 
@@ -34,15 +34,14 @@ def test_a_label_that_a_person_gave_comes_back(vsa, two_groups, write, tmp_path:
     assert result.code == 0
     rows = rows_of(result.stdout)
     assert {i: rows[i]["label"] for i in wanted} == wanted
-    assert {float(rows[i]["label_confidence"]) for i in wanted} == {1.0}
-    if "--proba" in options:
-        assert all(float(rows[i][f"label_proba_{label}"]) == 1 for i, label in wanted.items())
-    assert f"3 rows have the label given in {returned}, where they are unchanged" in result.stderr
-    others = [i for i, line in enumerate(lines[1:]) if line.endswith(",") and i not in wanted]
-    assert any(0 < float(rows[i]["label_confidence"]) < 1 for i in others)
+    assert {rows[i]["label_confidence"] for i in wanted} == {""}  # as beside labels of the table
+    assert f"3 labels of {returned} were given to their rows" in result.stderr
+    lines = [line + wanted.get(i - 1, "") for i, line in enumerate(lines)]
+    by_hand = vsa("label", write("hand.csv", "\n".join(lines).encode()), "-t", "label", "--confidence", *options)
+    assert by_hand.stdout == result.stdout
 
 
-def test_a_changed_row_and_one_given_two_labels_are_asked(vsa, two_groups, write):
+def test_a_changed_row_is_asked_and_of_two_labels_the_last_counts(vsa, two_groups, write):
     lines = numbered(two_groups)
     path = write("in.csv", "\n".join(lines).encode())
     first, second, third = against_the_network(two_groups, lines).items()
@@ -59,9 +58,11 @@ def test_a_changed_row_and_one_given_two_labels_are_asked(vsa, two_groups, write
     )
     assert result.code == 0
     rows = rows_of(result.stdout)
-    assert "1 row has the label given in " in result.stderr
-    assert rows[third[0]]["label"] == third[1]
-    assert all(float(rows[i]["label_confidence"]) < 1 for i in (first[0], second[0]))
+    assert "note: 2 labels of " in result.stderr
+    assert "n.csv differs from an earlier one of the same row: the later one counts" in result.stderr
+    assert "1 labeled row" in result.stderr
+    assert (rows[second[0]]["label"], rows[third[0]]["label"]) == ("b", third[1])
+    assert float(rows[first[0]]["label_confidence"]) < 1
 
 
 def test_numbers_come_back_with_all_their_digits(vsa, two_groups, write):
@@ -72,4 +73,41 @@ def test_numbers_come_back_with_all_their_digits(vsa, two_groups, write):
     returned = write("n.csv", f"{lines[0]}\n{lines[blank + 1]}555555557\n".encode())
     options = ["-t", "label", "--task", "regression", "--confidence", "--labeled", returned]
     row = rows_of(vsa("label", path, *options).stdout)[blank]
-    assert (row["label"], float(row["label_std"])) == ("555555557", 0)
+    assert (row["label"], row["label_std"]) == ("555555557", "")
+
+
+def test_of_several_tables_the_later_counts_and_the_table_itself_before_both(vsa, two_groups, write):
+    lines = numbered(two_groups)
+    path = write("in.csv", "\n".join(lines).encode())
+    one, two, *_ = [i for i, line in enumerate(lines) if line.endswith(",")]
+    own = next(i for i, line in enumerate(lines) if line.endswith(",a"))
+    first = write("1.csv", "\n".join([lines[0], lines[one] + "a", lines[two] + "a", lines[own][:-1] + "b"]).encode())
+    second = write("2.csv", "\n".join([lines[0], lines[two] + "b", "k77,3.5,11.0,b", ""]).encode())
+    result = vsa("label", path, "-t", "label", "--labeled", first, "--labeled", second, "-o", path)
+    assert result.code == 0
+    assert f"2 labels of {first} and {second} were given to their rows" in result.stderr
+    assert f"1 label of {first} and {second} differs from an earlier one of the same row" in result.stderr
+    assert f"1 label of {first} and {second} differs from the one in {path}, which counts" in result.stderr
+    assert "1 labeled row comes from" in result.stderr
+    filled = path.read_text().splitlines()
+    assert [filled[i].rpartition(",")[2] for i in (one, two, own)] == ["a", "b", "a"]
+
+
+def test_equal_rows_are_told_apart_by_the_number_that_the_form_has(vsa, write, tmp_path: Path):
+    """Neither of two rows with the same cells is found by a cell; the form says which one it was."""
+    lines = ["x,y,label", *(f"{i % 4},{i % 4 * 3},{'ab'[i % 2] if i < 8 else ''}" for i in range(20))]
+    path = write("in.csv", "\n".join(lines).encode())
+    returned = write("n.csv", b"label,label_guess,label_confidence,row,x,y\nb,a,0.9,13,0,0\n,a,0.9,17,0,0\n")
+    rows = rows_of(vsa("label", path, "-t", "label", "--labeled", returned, "--confidence").stdout)
+    assert (rows[12]["label"], rows[12]["label_confidence"]) == ("b", "")
+    assert rows[16]["label_confidence"] != ""
+
+
+def test_a_table_without_the_label_column_takes_the_form_alone(vsa, write):
+    lines = ["x,y", *(f"{i % 2 * 9 + i / 50:.2f},{i % 2 * 5 + i % 3 / 9:.2f}" for i in range(14))]
+    path = write("in.csv", "\n".join(lines).encode())
+    form = ["label,label_guess,label_confidence,row,x,y", f"low,,,1,{lines[1]}", f"high,,,2,{lines[2]}"]
+    result = vsa("label", path, "-t", "label", "--labeled", write("n.csv", "\n".join(form).encode()))
+    assert [row["label"] for row in rows_of(result.stdout)] == ["low", "high"] * 7
+    assert "has no column 'label': it was added as the last one" in result.stderr
+    assert "not used" not in result.stderr

@@ -29,7 +29,7 @@ def test_columns_match_by_name_in_any_order_and_unicode_form(tmp_path: Path):
     assert context.stacked(1).to_pylist() == ["2", "8"]
     assert context.stacked(2).to_pylist() == ["1", "9"]
     notes = context.notes("y")
-    assert notes[0].startswith("1 labeled rows come from")
+    assert notes[0].startswith("1 labeled row comes from")
     assert [note.rsplit(": ", 1)[1] for note in notes[1:]] == ["new", "gone"]
     assert [note.rsplit(": ", 1)[1] for note in context.notes("gone")[1:]] == ["new"]
 

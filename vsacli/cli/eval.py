@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -28,6 +28,9 @@ from vsacli.cli.options import (
 )
 from vsacli.cli.proportions import ProportionsFrom, ProportionsOption, known_proportions
 from vsacli.errors import UsageError
+
+if TYPE_CHECKING:
+    from vsacli.tables.table import Table
 
 EPILOG = """\b
 Examples:
@@ -181,6 +184,7 @@ def evaluate(
     assert table is not None
     assert target is not None
     from vsacli.cli.evaltable import eval_table
+    from vsacli.labeling.filled_record import without_filled
     from vsacli.prepare import ReadOptions
     from vsacli.tables.read import read_table
 
@@ -193,7 +197,11 @@ def evaluate(
         include=tuple(include or ()),
         seed=seed,
     )
-    read = partial(read_table, table, delimiter=delimiter, encoding=encoding, header_line=header_line)
+
+    def read() -> Table:
+        found = read_table(table, delimiter=delimiter, encoding=encoding, header_line=header_line)
+        return found if table == "-" else without_filled(found, table, target)
+
     other = partial(read_table, delimiter=delimiter, encoding=encoding)
     known = known_proportions(proportions, proportions_from, options, other)
     eval_table(read, options, compared, results, known)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Annotated
@@ -65,12 +66,17 @@ def label(
             "--output",
             "-o",
             metavar="PATH",
-            help="Write here, not to standard output; may be FILE itself. A failed run leaves an older file as it is.",
+            help="Write here, not to standard output. A failed run leaves an older file as it is. If this is FILE "
+            "itself, FILE.vsa remembers which labels were filled in, and the next run fills them in again.",
         ),
     ] = None,
     labeled: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Also take labels from this table, which has the same columns."),
+        list[str] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Also take labels from this table, which has the same columns. Repeatable; the last label of a row "
+            "counts.",
+        ),
     ] = None,
     na: NaTokens = None,
     no_default_na: NoDefaultNa = False,
@@ -115,10 +121,12 @@ def label(
     """
     if min_confidence is not None and min_confidence != min_confidence:
         raise UsageError("--min-confidence is not a number; give one from 0 to 1")
-    if [file, labeled, proportions_from].count("-") > 1:
+    labeled = labeled or []
+    if [file, *labeled, proportions_from].count("-") > 1:
         raise UsageError("two inputs are both standard input; give one of them as a path")
 
     from vsacli.cli.summary import facts_of
+    from vsacli.labeling.filled_record import remembered, without_filled
     from vsacli.labeling.run import LabelOptions, label_table
     from vsacli.tables.output import check_output, open_output
     from vsacli.tables.read import read_table
@@ -143,7 +151,7 @@ def label(
             proportions, proportions_from, options, lambda path: _read_labeled(path, target, delimiter, encoding)
         ),
     )
-    inputs = [path for path in (file, labeled) if path is not None]
+    inputs = [file, *labeled]
     folder = os.path.isdir(file)
     if not folder:
         refuse_options_of_folders(file, engine, workers, ray_address)
@@ -154,24 +162,31 @@ def label(
     look = Look(report, suggest, suggest_to)
     look.check(output, json, inputs, folder=folder)
     more: list[tuple[str, bytes]] = []
-    with progress_shown(quiet) as progress:
-        if folder:
-            from vsacli.labeling.parts.run import label_folder
+    if folder:
+        from vsacli.labeling.parts.run import label_folder
 
-            how = choose_engine(engine, workers, ray_address)
-            source = _read_labeled(labeled, target, delimiter, encoding) if labeled is not None else None
+        how = choose_engine(engine, workers, ray_address)
+        with progress_shown(quiet) as progress:
+            sources = [_read_labeled(path, target, delimiter, encoding) for path in labeled]
             account = label_folder(
-                file, output, options, labeled=source, labeled_path=labeled, engine=how, progress=progress
+                file, output, options, labeled=sources, labeled_paths=labeled, engine=how, progress=progress
             )
-        else:
+    else:
+        with progress_shown(quiet):
             table = read_table(file, delimiter=delimiter, encoding=encoding, header_line=header_line)
+            if file != "-":
+                table = without_filled(table, file, target)
             _check_format(table, output)
-            source = _read_labeled(labeled, target, delimiter, encoding) if labeled is not None else None
-            run = label_table(table, options, labeled=source, progress=progress, keep=look.wanted)
+            sources = [_read_labeled(path, target, delimiter, encoding) for path in labeled]
+        with progress_shown(quiet) as progress:
+            run = label_table(table, options, labeled=sources, progress=progress, keep=look.wanted)
             account = run.report
             if look.wanted:
                 more = look.files(run, facts_of(account), progress)
-            with open_output(output, inputs=inputs) as sink:
+            with (
+                remembered(run, file) if _in_place(file, output) else nullcontext(),
+                open_output(output, inputs=inputs) as sink,
+            ):
                 run.write(sink)
     for path, data in more:
         with open_output(path) as sink:
@@ -184,6 +199,11 @@ def label(
             sink.write(record)
     if not quiet:
         show_facts("vsa", facts_of(account))
+
+
+def _in_place(file: str, output: str | None) -> bool:
+    """Whether the table is written into the file that it came from."""
+    return file != "-" and output not in (None, "-") and os.path.realpath(file) == os.path.realpath(output or "")
 
 
 def _read_labeled(path: str, target: str, delimiter: str | None, encoding: str | None) -> Table:

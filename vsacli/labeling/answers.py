@@ -19,40 +19,6 @@ if TYPE_CHECKING:
     from vsacli.target.column import Target
 
 
-def with_given(job: Job, target: Target, answers: Answers) -> Answers:
-    """The answers, in which rows that are unchanged in the other table get the label that they have there, for certain.
-
-    Copies of one row that disagree leave it to the network.
-    """
-    if job.copies is None or not job.copies.unchanged.any():
-        return answers
-    source = np.flatnonzero(job.copies.unchanged & target.given[: job.n_above])
-    place = np.cumsum(target.missing[job.n_above :]) - 1  # of each row among the answers
-    rows = job.copies.of[source]
-    missing = target.missing[job.n_above :][rows]
-    source, at = source[missing], place[rows[missing]]
-    values = (target.codes if target.kind == "classification" else target.numbers)[source]
-    at, first, which = np.unique(at, return_index=True, return_inverse=True)
-    agreed = np.ones(len(at), bool)
-    np.logical_and.at(agreed, which, values == values[first][which])
-    at, values = at[agreed], values[first][agreed]
-    if answers.best is not None:
-        answers.best[0][at], answers.best[1][at] = values, 1
-    elif answers.proba is not None:
-        answers.proba[at] = np.eye(answers.proba.shape[1], dtype=answers.proba.dtype)[values]
-    elif answers.mean is not None and answers.std is not None:
-        answers.mean, answers.std = answers.mean.astype(np.float64), answers.std.copy()
-        answers.mean[at], answers.std[at] = values, 0
-    if len(at) and job.context is not None:
-        source_name = job.context.source.name
-        job.report.notes.append(
-            f"1 row has the label given in {source_name}, where it is unchanged"
-            if len(at) == 1
-            else f"{len(at):,} rows have the label given in {source_name}, where they are unchanged"
-        )
-    return answers
-
-
 @dataclass
 class Labels:
     """The cells to write: `values` for the sorted row numbers `rows` of column `column`, and added columns."""

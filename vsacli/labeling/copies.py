@@ -7,7 +7,7 @@ The network is not asked about a row that comes back unchanged: it has a label.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -50,7 +50,7 @@ class Copies:
         return self.of >= 0
 
 
-def find_copies(context: LabeledContext, skip: Collection[int | None]) -> Copies:
+def find_copies(context: LabeledContext, skip: Collection[int | None], claimed: np.ndarray | None = None) -> Copies:
     """Find which labeled rows of the other table are also in the table to fill.
 
     Parameters
@@ -58,6 +58,8 @@ def find_copies(context: LabeledContext, skip: Collection[int | None]) -> Copies
     context : LabeledContext
     skip : columns of the table to fill
         Not compared: the target, and what the user excludes.
+    claimed : int64 (rows of the context,), optional
+        The row of the table to fill that each says it is, -1 if none. It is that row if all compared cells agree.
 
     Returns
     -------
@@ -79,19 +81,28 @@ def find_copies(context: LabeledContext, skip: Collection[int | None]) -> Copies
         most = max(most, n_found)
         if most == context.n_rows:
             break
-    has_twin = np.flatnonzero(twin >= 0)
-    if not len(has_twin):
-        return Copies(twin, twin >= 0)
-    alike = np.zeros(len(has_twin), np.int64)
+    alike = _cells_alike(context, compared, twin)
+    unchanged = (alike == len(compared)) & (len(compared) > 1)
+    twin[alike < ALIKE * len(compared)] = -1
+    if claimed is not None and compared:
+        right = _cells_alike(context, compared, claimed) == len(compared)
+        twin[right], unchanged[right] = claimed[right], True
+    return Copies(twin, unchanged & (twin >= 0))
+
+
+def _cells_alike(context: LabeledContext, compared: Sequence[int], twin: np.ndarray) -> np.ndarray:
+    """In how many of the compared columns each labeled row agrees with its row `twin`, int64; -1 where that is -1."""
+    rows = np.flatnonzero(twin >= 0)
+    alike = np.full(context.n_rows, -1, np.int64)
+    if not len(rows):
+        return alike
+    alike[rows] = 0
     for j in compared:
         above, below = _keys(context, j)
-        above, below = above.take(pa.array(has_twin)), below.take(pa.array(twin[has_twin]))
+        above, below = above.take(pa.array(rows)), below.take(pa.array(twin[rows]))
         same = pc.or_(pc.fill_null(pc.equal(above, below), False), pc.and_(pc.is_null(above), pc.is_null(below)))
-        alike += same.to_numpy(zero_copy_only=False)
-    twin[has_twin[alike < ALIKE * len(compared)]] = -1
-    unchanged = np.zeros(context.n_rows, bool)
-    unchanged[has_twin] = (alike == len(compared)) & (len(compared) > 1)
-    return Copies(twin, unchanged)
+        alike[rows] += same.to_numpy(zero_copy_only=False)
+    return alike
 
 
 def _keys(context: LabeledContext, column: int) -> tuple[pa.Array, pa.Array]:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from vsacli.errors import DataError
+from vsacli.labeling.rows_to_label import of_the_form
 from vsacli.support.privacy import values_shown
 from vsacli.support.wording import some
 
@@ -45,6 +46,12 @@ class LabeledContext:
         self._only_table = [table.columns[j] for key, j in ours.items() if key not in theirs]
         self._only_source = [source.columns[j] for key, j in theirs.items() if key not in ours]
 
+    def without(self, rows: np.ndarray) -> LabeledContext:
+        """The same without some of the labeled rows, bool (rows of the context,)."""
+        keep = self._keep.to_numpy(zero_copy_only=False).copy()
+        keep[np.flatnonzero(keep)[rows]] = False
+        return LabeledContext(self.source, self.table, keep)
+
     def table_has(self, name: str) -> bool:
         """Whether the table to be filled has a column of that name."""
         return (_normal(name), 0) in _places(self.table.columns)
@@ -53,9 +60,17 @@ class LabeledContext:
         """The columns of the table that the source also has."""
         return list(self._match)
 
+    def matched_in_source(self) -> list[int]:
+        """The same columns in the source."""
+        return list(self._match.values())
+
+    def above(self, column: int) -> pa.Array:
+        """Column `column` of the table, which the source must also have, in the source's labeled rows."""
+        return self.of_source(self._match[column])
+
     def stacked(self, column: int) -> pa.Array:
         """Column `column` of the table, below the cells of the same column in the source's labeled rows."""
-        return stack(self._labeled_cells(self._match[column]), _plain(self.table.column(column)))
+        return stack(self.above(column), _plain(self.table.column(column)))
 
     def stacked_table(self) -> StackedTable:
         """The rows of both as one table."""
@@ -63,29 +78,31 @@ class LabeledContext:
 
     def stacked_target(self, source_column: int, column: int | None) -> pa.Array:
         """The target of both; if the table has none, all its cells are missing."""
-        labels = self._labeled_cells(source_column)
+        labels = self.of_source(source_column)
         cells = pa.nulls(self.table.n_rows) if column is None else _plain(self.table.column(column))
         if pa.types.is_null(cells.type):  # takes the type of the labels
-            below = cells.cast(labels.type)
-            return pa.concat_arrays([labels, pc.fill_null(below, "") if _is_text(labels.type) else below])
+            return pa.concat_arrays([labels, filled_up(cells, labels.type)])
         labels = as_type(labels, cells.type, where=self.source.name, table=self.table.name)
         return pa.concat_arrays([labels, cells])
 
     def notes(self, target: str) -> list[str]:
         """What the user should know about the match; `target` is used, in whichever table it is."""
-        notes = [f"{self.n_rows:,} labeled rows come from {self.source.name}"]
+        come = "labeled row comes" if self.n_rows == 1 else "labeled rows come"
+        notes = [f"{self.n_rows:,} {come} from {self.source.name}"]
         for names, where, other in (
             (self._only_table, self.table, self.source),
             (self._only_source, self.source, self.table),
         ):
-            names = [name for name in names if _normal(name) != _normal(target)]
+            ours = of_the_form(where.columns, target)
+            names = [name for name in names if _normal(name) != _normal(target) and name not in ours]
             if names:
                 notes.append(
                     f"not used, because only {where.name} has them and {other.name} does not: {some(names, 8)}"
                 )
         return notes
 
-    def _labeled_cells(self, source_column: int) -> pa.Array:
+    def of_source(self, source_column: int) -> pa.Array:
+        """A column of the source, in its labeled rows, with the decimal mark of the table."""
         cells = _plain(self.source.column(source_column)).filter(self._keep)
         return _with_decimal(cells, self.source.decimal, self.table.decimal)
 
@@ -122,6 +139,14 @@ def stack(above: pa.Array, below: pa.Array) -> pa.Array:
         else:
             above, below = as_text(above), as_text(below)
     return pa.concat_arrays([above, below])
+
+
+def filled_up(cells: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Cells; those of the type null, which hold nothing, as cells of type `kind` that hold nothing (of text: "")."""
+    if not pa.types.is_null(cells.type):
+        return cells
+    cells = cells.cast(kind)
+    return pc.fill_null(cells, "") if _is_text(kind) else cells
 
 
 def together(pieces: Sequence[pa.Array]) -> pa.Array:

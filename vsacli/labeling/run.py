@@ -9,6 +9,7 @@ The file itself is read by `vsacli.tables.read.read_table` before, and written b
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -17,7 +18,7 @@ import numpy as np
 from vsacli import prepare
 from vsacli.errors import DataError, UsageError
 from vsacli.inference.answers import Answers
-from vsacli.labeling.answers import Labels, certain, count_by_class, spell, with_given
+from vsacli.labeling.answers import Labels, certain, count_by_class, spell
 from vsacli.labeling.job import Job, LabelOptions, LabelReport
 from vsacli.labeling.shares import note_on_shares, proportions_of
 from vsacli.support.privacy import quoted
@@ -87,6 +88,16 @@ class LabelingRun:
         """How uncertain each answer is, (U,), at least 0."""
         return 1 - self.certainty if self.target.kind == "classification" else self.certainty
 
+    def filled_cells(self) -> tuple[np.ndarray, list[str]]:
+        """The rows of the table whose label is filled in, ascending, and these labels as text."""
+        from vsacli.labeling.labeled_table import as_text
+
+        if self.column is not None:
+            return self.labels.rows, as_text(self.labels.values).to_pylist()
+        texts = as_text(self.labels.extra[0].values).to_pylist()
+        rows = [row for row, text in enumerate(texts) if text]
+        return np.array(rows, np.int64), [texts[row] for row in rows]
+
     def spelled(self, places: np.ndarray) -> list[Any]:
         """The answers at `places` as they would be written in the file."""
         if self.target.kind == "classification":
@@ -98,7 +109,7 @@ def label_table(
     table: WritableTable,
     options: LabelOptions,
     *,
-    labeled: Table | None = None,
+    labeled: Table | Sequence[Table] | None = None,
     progress: Progress = silent,
     keep: bool = False,
 ) -> LabelingRun:
@@ -111,7 +122,8 @@ def label_table(
     options
         The target column and everything else that may be chosen.
     labeled
-        Another table whose labeled rows join those of `table`; columns are matched by name. Where `table`
+        Another table, or several, with labels; columns are matched by name. An unchanged row of `table` is that row
+        with a label (:mod:`vsacli.labeling.given_back`); all other labeled rows join those of `table`. Where `table`
         has no target column, one is added after its last column.
     progress
         Called with (step, rows done, rows in all).
@@ -125,8 +137,17 @@ def label_table(
     DataError
         No label, no row, or no column to learn from.
     """
-    context, column, target = find_target(table, labeled, options)
+    notes: list[str] = []
+    others: Table | None = None
+    sources = [] if labeled is None else list(labeled) if isinstance(labeled, Sequence) else [labeled]
+    if sources:
+        from vsacli.labeling.given_back import give_back
+
+        returned = give_back(table, sources, options)
+        table, others, notes = returned.table, returned.others, returned.notes
+    context, column, target = find_target(table, others, options)
     report = describe(table, options, context, target)
+    report.notes += notes
     job = Job(table, context, column, options, report, progress)
     classes = target.classes if target.kind == "classification" else []
     checkpoint, attributes = None, None
@@ -156,7 +177,7 @@ def label_table(
             x = packed.x
             del packed
         best_only = not keep and not options.proba
-        answers = with_given(job, target, _ask_network(checkpoint, x, target, job, best_only))
+        answers = _ask_network(checkpoint, x, target, job, best_only)
         del x
         if not keep:
             attributes = None  # before the cells are spelled: it may be the largest thing in memory

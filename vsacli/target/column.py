@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from vsacli.errors import DataError
+from vsacli.errors import DataError, NoLabelError
 from vsacli.support.privacy import VARIABLE, values_shown
 from vsacli.tables.arrow_types import as_numbers, as_text, decimals_of, is_number, is_text, numbers_to_arrow, plain
 from vsacli.target.distinct_labels_note import note_on_different
@@ -370,7 +370,7 @@ def _no_label(name: str, n: int, tokens: dict[str, int]) -> DataError:
         return DataError(f"column {name!r} has no rows, so there is no label to learn from")
     words = [f"{token!r} in {count}" for token, count in tokens.items() if token]
     hint = f" ({', '.join(words)} of them: --no-default-na makes such words labels)" if words else ""
-    return DataError(
+    return NoLabelError(
         f"column {name!r} has no label in any of its {n} rows{hint}: give at least one row of each class its label"
     )
 

@@ -26,6 +26,8 @@ def added_columns(columns: Sequence[str], target: str) -> list[int]:
 
 def filled_earlier(table: Table, target: str) -> np.ndarray | None:
     """Which labels an earlier run filled in, bool (n,), by the confidences beside them; None if that is unknown."""
+    if any(re.fullmatch(rf"{re.escape(target)}_guess(_\d+)?", column, re.DOTALL) for column in table.columns):
+        return None  # rows that were written to be labeled: their confidences are those of the guesses
     for suffix in ("confidence", "std"):
         places = [j for j, column in enumerate(table.columns) if column == f"{target}_{suffix}"]
         if len(places) == 1:

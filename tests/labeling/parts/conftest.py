@@ -62,7 +62,7 @@ def label_parts(tmp_path: Path) -> LabelParts:
     """Label a folder into `out` below the test's own folder."""
 
     def run(folder: Path, out: str = "out", *, engine: Engine = here, **changes: Any) -> LabelReport:
-        keep = {key: changes.pop(key) for key in ("labeled", "labeled_path") if key in changes}
+        keep = {key: changes.pop(key) for key in ("labeled", "labeled_paths") if key in changes}
         return label_folder(str(folder), str(tmp_path / out), options(**changes), engine=engine, **keep)
 
     return run

@@ -177,7 +177,7 @@ def test_labels_from_another_table(make_parts: MakeParts, label_parts: LabelPart
         pq.write_table(read(path).drop_columns("y"), path)
     source = tmp_path / "given.csv"
     source.write_text("y,x,word\na,1.1,low\nb,9.2,high\na,0.8,low\nb,8.7,high\n,5,low\n", encoding="utf-8")
-    report = label_parts(folder, labeled=read_table(source), labeled_path=str(source))
+    report = label_parts(folder, labeled=[read_table(source)], labeled_paths=[str(source)])
     assert (report.given, report.missing, report.filled) == ({"a": 2, "b": 2}, 36, {"a": 18, "b": 18})
     assert report.missing_tokens == {"": 36}
     new = read(tmp_path / "out" / "part-2.parquet")
@@ -221,7 +221,7 @@ def test_every_class_is_among_the_sampled_labels(make_parts: MakeParts, monkeypa
         return pa.array([None if i == 0 else f"c{i}" if i < 9 else "many" for i in range(1500)])
 
     columns, parts = check_parts(find_parts(str(make_parts(2, 1500, y=rare)))[0])
-    plan = make_plan("in", columns, parts, options(), labeled=None, progress=lambda *_: None)
+    plan = make_plan("in", columns, parts, options(), labeled=(), progress=lambda *_: None)
     assert plan.network is not None
     assert len(plan.network.y) == len(plan.network.labeled) == 1000
     assert set(plan.network.y) == set(range(9))
@@ -229,7 +229,7 @@ def test_every_class_is_among_the_sampled_labels(make_parts: MakeParts, monkeypa
 
 def test_companions_of_a_small_part_are_rows_of_other_parts(make_parts: MakeParts):
     columns, parts = check_parts(find_parts(str(make_parts(3)))[0])
-    plan = make_plan("in", columns, parts, options(), labeled=None, progress=lambda *_: None)
+    plan = make_plan("in", columns, parts, options(), labeled=(), progress=lambda *_: None)
     assert plan.network is not None
     assert sorted(plan.network.home.tolist()) == [0] * 8 + [1] * 8 + [2] * 8
     table = parts[1].open()

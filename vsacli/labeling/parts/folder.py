@@ -121,7 +121,7 @@ def check_parts(parts: Sequence[Part]) -> tuple[list[str], list[Part]]:
     return columns + [key for key, _ in parts[0].keys if key not in columns], checked
 
 
-def check_folders(folder: str, output: str | None, parts: Sequence[Part], labeled: str | None = None) -> None:
+def check_folders(folder: str, output: str | None, parts: Sequence[Part], labeled: Sequence[str] = ()) -> None:
     """Find out, before any work is done, whether the labeled parts can go to `output`.
 
     Raises
@@ -151,7 +151,7 @@ def check_folders(folder: str, output: str | None, parts: Sequence[Part], labele
     if not os.path.isdir(sink):
         return
     expected = {part.name for part in parts}
-    inputs = {os.path.realpath(path): path for path in (*(part.path for part in parts), labeled) if path is not None}
+    inputs = {os.path.realpath(path): path for path in (*(part.path for part in parts), *labeled)}
     for name in expected:  # links may lead anywhere
         if (replaced := inputs.get(os.path.realpath(os.path.join(sink, name)))) is not None:
             raise UsageError(f"--output {output} would replace {replaced}, which is an input; name another folder")

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vsacli.errors import UsageError
+from vsacli.labeling.given_back import together
 from vsacli.labeling.job import Job, LabelOptions, LabelReport
 from vsacli.labeling.parts.folder import Part
 from vsacli.labeling.parts.survey import Survey, first_rows, survey_target
@@ -122,7 +123,7 @@ def make_plan(
     parts: Sequence[Part],
     options: LabelOptions,
     *,
-    labeled: Table | None,
+    labeled: Sequence[Table],
     progress: Progress,
 ) -> Plan:
     """Read what all parts have in common.
@@ -133,8 +134,10 @@ def make_plan(
         The name of the table in messages.
     columns, parts
         As `check_parts` gives them.
-    options, labeled, progress
+    options, progress
         As for `label_table`.
+    labeled : sequence of Table
+        Other tables with labels.
 
     Raises
     ------
@@ -145,7 +148,7 @@ def make_plan(
 
     held = HeldTable(folder, columns, 0)
     survey = None
-    if labeled is None or options.target in columns:
+    if not labeled or options.target in columns:
         column = held.find(options.target)
         if column >= len(parts[0].open().columns):
             raise UsageError(
@@ -153,7 +156,7 @@ def make_plan(
             )
         survey = survey_target(parts, column, options.target)
         held = HeldTable(folder, columns, len(survey.cells), {column: survey.cells}, survey.where)
-    context, column, target = find_target(held, labeled, options)
+    context, column, target = find_target(held, together(held, labeled, options) if labeled else None, options)
     n_context = context.n_rows if context else 0
     report = describe(held, options, context, target)
     _count_blanks(report, survey, parts)

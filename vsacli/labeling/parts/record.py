@@ -130,7 +130,7 @@ def sole_run(folder: str) -> AbstractContextManager[None]:
     return locked(Path(folder, LOCK), busy)
 
 
-def fingerprint_of(plan: Plan, parts: Sequence[Part], labeled: str | None) -> str:
+def fingerprint_of(plan: Plan, parts: Sequence[Part], labeled: Sequence[str]) -> str:
     """A number for everything that the answers depend on; a file counts by its size and time of change."""
     from vsacli._version import __version__
 
@@ -141,8 +141,7 @@ def fingerprint_of(plan: Plan, parts: Sequence[Part], labeled: str | None) -> st
     known: list[object] = [__version__, dataclasses.asdict(plan.options), plan.target.kind, plan.target.classes]
     known += [(part.name, part.n_rows, *state(part.path)) for part in parts]
     digest = hashlib.sha256()
-    if labeled is not None and labeled != "-":
-        known.append(state(labeled))
+    known += [state(path) for path in labeled if path != "-"]
     if plan.network is not None:
         checkpoint = plan.network.checkpoint
         known.append(checkpoint.meta.get("calibration"))

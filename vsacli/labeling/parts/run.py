@@ -27,8 +27,8 @@ def label_folder(
     output: str | None,
     options: LabelOptions,
     *,
-    labeled: Table | None = None,
-    labeled_path: str | None = None,
+    labeled: Sequence[Table] = (),
+    labeled_paths: Sequence[str] = (),
     engine: Engine = here,
     progress: Progress = silent,
 ) -> LabelReport:
@@ -40,10 +40,12 @@ def label_folder(
     Parameters
     ----------
     folder, output : str
-    options, labeled, progress
+    options, progress
         As for `label_table`.
-    labeled_path : str, optional
-        Where `labeled` lies.
+    labeled : sequence of Table
+        Other tables with labels.
+    labeled_paths : sequence of str
+        Where they lie.
     engine : Engine
         Where parts are labeled.
 
@@ -60,7 +62,7 @@ def label_folder(
         Of one part: the message names it. Parts finished before it stay.
     """
     parts, others = find_parts(folder)
-    check_folders(folder, output, parts, labeled_path)
+    check_folders(folder, output, parts, labeled_paths)
     assert output is not None
     with ExitStack() as stack:
         if there := os.path.isdir(output):
@@ -76,7 +78,7 @@ def label_folder(
             raise OutputError(f"cannot write {output}: {error.strerror}") from None
         if not there:
             stack.enter_context(sole_run(output))
-        record = Record(output, fingerprint_of(plan, parts, labeled_path))
+        record = Record(output, fingerprint_of(plan, parts, labeled_paths))
         reports = _label_parts(plan, parts, output, record, engine, progress)
     _add_up(report, parts, reports)
     return report

@@ -51,11 +51,14 @@ class TextFormat:
         DataError
             A character that the encoding does not have.
         """
+        sep_line = f"sep={self.delimiter}\n".encode(self.encoding.codec) if self.sep_line else b""
+        return self.encoding.mark + sep_line + self.rows(rows, name)
+
+    def rows(self, rows: Iterable[Sequence[object]], name: str) -> bytes:
+        """Rows alone, as `text` writes them: to be added to what it wrote."""
         out = io.StringIO()
-        if self.sep_line:
-            out.write(f"sep={self.delimiter}\n")
         csv.writer(out, delimiter=self.delimiter, lineterminator="\n").writerows(rows)
         try:
-            return self.encoding.mark + out.getvalue().encode(self.encoding.codec)
+            return out.getvalue().encode(self.encoding.codec)
         except UnicodeEncodeError as error:
             raise not_in_encoding(error, self.encoding, name) from None
