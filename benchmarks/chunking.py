@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 from collections import defaultdict
-from dataclasses import replace
 
 import numpy as np
 
@@ -48,8 +47,8 @@ def main() -> None:
         labeled[drawn[0]] = True
         shown, codes = np.unique(table.y[labeled], return_inverse=True)
         for size in sizes:
-            config = replace(InferenceConfig(), chunk_rows=size, memory=4 << 30)
-            p = predict(checkpoint, table.x, labeled, codes, len(shown), device="cpu", config=config)
+            config = InferenceConfig(device="cpu", chunk_rows=size, memory=4 << 30)
+            p = predict(checkpoint, table.x, labeled, codes, len(shown), config=config)
             hits[size][table.family].append(float((shown[p.probabilities.argmax(1)] == table.y[~labeled]).mean()))
     values = {s: np.array([np.mean(v) for v in hits[s].values()]) for s in sizes}
     whole = values[sizes[-1]]

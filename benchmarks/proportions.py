@@ -17,6 +17,7 @@ import numpy as np
 from vsacli.checkpoints.folder import Checkpoint
 from vsacli.checkpoints.resolve import load_checkpoint
 from vsacli.evaluation.suites import load_suite
+from vsacli.inference.config import InferenceConfig
 from vsacli.inference.predict import predict
 from vsacli.inference.proportions import class_factors, multiplied
 from vsacli.tasks.store import EncodedTable
@@ -58,7 +59,8 @@ def measure(checkpoint: Checkpoint, table: EncodedTable, shots: list[int]) -> np
     for k in shots:
         given = np.zeros(len(y), bool)
         given[np.concatenate([np.flatnonzero(y == c)[:k] for c in range(n_classes)])] = True
-        proba = predict(checkpoint, table.x[rows], given, y[given], n_classes, device="cpu").proba
+        config = InferenceConfig(device="cpu")
+        proba = predict(checkpoint, table.x[rows], given, y[given], n_classes, config=config).proba
         assert proba is not None
         wanted = np.bincount(y[~given], minlength=n_classes) / (~given).sum()
         found.append([figures(multiplied(proba, way(proba, wanted)), y[~given]) for way in WAYS.values()])

@@ -23,6 +23,7 @@ import numpy as np
 from vsacli.checkpoints.folder import Checkpoint
 from vsacli.checkpoints.resolve import load_checkpoint
 from vsacli.evaluation.suites import load_suite
+from vsacli.inference.config import InferenceConfig
 from vsacli.inference.embed import embed
 from vsacli.inference.predict import predict
 from vsacli.insight.choose_rows import choose_rows
@@ -98,7 +99,7 @@ class Scorer:
     def ask(self, labeled: np.ndarray) -> tuple[float, np.ndarray]:
         """The score on the test rows, and the uncertainty of all rows (n,), 0 for labeled ones."""
         classes, y, n = self._targets(labeled)
-        found = predict(self.checkpoint, self.x, labeled, y, n, device="cpu")
+        found = predict(self.checkpoint, self.x, labeled, y, n, config=InferenceConfig(device="cpu"))
         uncertainty, answer = np.zeros(len(self.y)), np.zeros(len(self.y))
         if found.proba is not None:
             uncertainty[~labeled] = 1 - found.proba.max(axis=1)
@@ -109,7 +110,7 @@ class Scorer:
 
     def embeddings(self, labeled: np.ndarray) -> np.ndarray:
         _, y, n = self._targets(labeled)
-        return embed(self.checkpoint, self.x, labeled, y, n, device="cpu")
+        return embed(self.checkpoint, self.x, labeled, y, n, config=InferenceConfig(device="cpu"))
 
     def _targets(self, labeled: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
         if self.checkpoint.kind == "regression":

@@ -181,16 +181,14 @@ def one_label_among_many(run: Path) -> list[tuple[int, float, float]]:
 
     torch.set_num_threads(1)
     checkpoint = load_checkpoint(run, kind="classification")
-    together = InferenceConfig(chunk_rows=1 << 20, memory=4 << 30)
+    together = InferenceConfig(device="cpu", chunk_rows=1 << 20, memory=4 << 30)
     right = []
     for table in circle_spiral_tables(0, n_examples=UNLABELED_OF_FIGURE_7 + 5):
         first = np.array([np.flatnonzero(table.y == c)[0] for c in range(table.n_classes)])
         others = np.setdiff1d(np.arange(len(table.y)), first)[:UNLABELED_OF_FIGURE_7]
         rows = np.concatenate([first, others])
         known = np.arange(len(rows)) < len(first)
-        answer = predict(
-            checkpoint, table.x[rows], known, table.y[first], table.n_classes, device="cpu", config=together
-        )
+        answer = predict(checkpoint, table.x[rows], known, table.y[first], table.n_classes, config=together)
         assert answer.proba is not None
         right.append(float((answer.proba.argmax(1) == table.y[others]).mean()))
     return [(1, float(np.mean(right)), float(np.std(right, ddof=1) / np.sqrt(len(right))))]

@@ -68,9 +68,9 @@ def made(name: str, seed: int, n: int = 400, m: int = 600) -> tuple[np.ndarray, 
 def score(checkpoint: Checkpoint, task: Task, size: int) -> float:
     """Balanced accuracy, or squared error in units of the spread of the rows asked."""
     x, y, labeled = task
-    config = InferenceConfig(attributes_together=(size * 3 // 2, size))
+    config = InferenceConfig(device="cpu", attributes_together=(size * 3 // 2, size))
     n_classes = int(y.max()) + 1 if checkpoint.kind == "classification" else 0
-    answer = predict(checkpoint, x, labeled, y[labeled], n_classes, device="cpu", config=config)
+    answer = predict(checkpoint, x, labeled, y[labeled], n_classes, config=config)
     truth = y[~labeled]
     if answer.proba is not None:
         return balanced_accuracy(truth, answer.proba.argmax(1))

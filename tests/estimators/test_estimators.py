@@ -53,12 +53,13 @@ def test_the_rows_of_fit_get_the_same_answers_again(classifier: VSAClassifier, r
 def test_answers_are_those_of_the_inference_on_encoded_columns(classifier: VSAClassifier, folder: Path):
     """The same rows through the parts: encoder, labels as codes, network."""
     from vsacli.attributes.encoder import AttributeEncoder, columns_of
+    from vsacli.inference.config import InferenceConfig
     from vsacli.inference.predict import predict
 
     x = AttributeEncoder(0).fit_transform(columns_of(FRAME))
     codes = (TRUTH[~HIDDEN] == "pos").astype(int)
     checkpoint = resolve.load_checkpoint(folder / "classification")
-    expected = predict(checkpoint, x, ~HIDDEN, codes, 2, device="cpu").proba
+    expected = predict(checkpoint, x, ~HIDDEN, codes, 2, config=InferenceConfig(device="cpu")).proba
     actual = classifier.fit(FRAME, WITH_NONE).label_distributions_[HIDDEN]
     np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-6)
 

@@ -12,7 +12,8 @@ from vsacli.inference.answers import Answers
 from vsacli.inference.config import InferenceConfig
 from vsacli.inference.predict import predict
 
-SMALL = InferenceConfig(chunk_rows=32, context_rows=40)
+CPU = InferenceConfig(device="cpu")
+SMALL = InferenceConfig(device="cpu", chunk_rows=32, context_rows=40)
 
 
 def make_table(n: int = 150, m: int = 4, classes: int = 3, labeled: float = 0.2, seed: int = 0) -> dict[str, Any]:
@@ -34,7 +35,7 @@ def regression(task: dict[str, Any]) -> dict[str, Any]:
 
 def ask(kind: str, task: dict[str, Any], **options: Any) -> np.ndarray:
     """Probabilities (U, C), or mean and deviation side by side (U, 2)."""
-    return numbers(predict(tiny_checkpoint(kind), **task, device="cpu", **options))
+    return numbers(predict(tiny_checkpoint(kind), **task, **{"config": CPU, **options}))
 
 
 def numbers(answer: Answers) -> np.ndarray:

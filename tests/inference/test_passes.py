@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.inference.inference_tasks import KINDS, SMALL, ask, make_table, regression, task_of
+from tests.inference.inference_tasks import CPU, KINDS, SMALL, ask, make_table, regression, task_of
 from tests.tiny import Recorder, tiny_checkpoint
 from vsacli.errors import ResourceError
 from vsacli.inference.config import InferenceConfig
@@ -21,11 +21,11 @@ def test_chunks_are_put_together_as_the_rows_stand():
     """A stand-in that reads unlabeled rows one by one answers the same in chunks of any size."""
     task = make_table(n=200)
     task["x"][50:60] = task["x"][40:50]
-    whole = predict(Recorder().checkpoint(), **task, device="cpu").proba
+    whole = predict(Recorder().checkpoint(), **task, config=CPU).proba
     assert whole is not None
     for size in (1, 17, 100):
-        config = InferenceConfig(chunk_rows=size, least_chunk=1)
-        chunked = predict(Recorder().checkpoint(), **task, device="cpu", config=config).proba
+        config = InferenceConfig(device="cpu", chunk_rows=size, least_chunk=1)
+        chunked = predict(Recorder().checkpoint(), **task, config=config).proba
         np.testing.assert_allclose(chunked, whole, rtol=1e-4, atol=1e-6)
 
 
@@ -33,15 +33,15 @@ def test_chunks_are_put_together_as_the_rows_stand():
 def test_chunks_stay_near_the_whole(kind: str):
     """Chunks of 100 rows of 400: answers differ by less than a fifth of how much rows differ."""
     task = task_of(kind, n=460, labeled=0.1)
-    whole = ask(kind, task, config=InferenceConfig(chunk_rows=1000))[:, 0]
-    chunked = ask(kind, task, config=InferenceConfig(chunk_rows=100))[:, 0]
+    whole = ask(kind, task, config=InferenceConfig(device="cpu", chunk_rows=1000))[:, 0]
+    chunked = ask(kind, task, config=InferenceConfig(device="cpu", chunk_rows=100))[:, 0]
     assert 0 < np.abs(chunked - whole).mean() < 0.2 * whole.std()
 
 
 def test_every_row_is_read_once_and_chunks_are_even():
     task = make_table(n=500)
     recorder = Recorder()
-    predict(recorder.checkpoint(), **task, device="cpu", config=InferenceConfig(chunk_rows=64))
+    predict(recorder.checkpoint(), **task, config=InferenceConfig(device="cpu", chunk_rows=64))
     sizes = [b.x.shape[1] - b.n_labeled for b in recorder.batches]
     assert sum(sizes) == (~task["labeled"]).sum()
     assert max(sizes) <= 64
@@ -65,9 +65,8 @@ def test_progress_counts_all_rows():
     predict(
         Recorder().checkpoint(),
         **task,
-        device="cpu",
         config=SMALL,
-        progress=lambda done, total: steps.append((done, total)),
+        progress=lambda step, done, total: steps.append((done, total)),
     )
     total = int((~task["labeled"]).sum())
     assert len(steps) > 5
@@ -87,9 +86,8 @@ def test_progress_and_threads_of_a_wide_table_are_by_groups_of_attributes():
             answer = predict(
                 tiny_checkpoint(),
                 **task,
-                device="cpu",
-                config=InferenceConfig(attributes_together=(4, 3)),
-                progress=lambda done, total: steps[-1].append((done, total)),
+                config=InferenceConfig(device="cpu", attributes_together=(4, 3)),
+                progress=lambda step, done, total: steps[-1].append((done, total)),
             )
             found.append(answer.proba)
     finally:
@@ -105,8 +103,8 @@ def test_many_labels_are_dealt_into_contexts_with_every_class():
     x = rng.normal(size=(500, 3)).astype(np.float32)
     labeled = np.arange(500) < 393
     recorder = Recorder()
-    config = InferenceConfig(context_rows=100, chunk_rows=20, contexts_per_chunk=2)
-    predict(recorder.checkpoint(), x, labeled, codes, 4, device="cpu", config=config)
+    config = InferenceConfig(device="cpu", context_rows=100, chunk_rows=20, contexts_per_chunk=2)
+    predict(recorder.checkpoint(), x, labeled, codes, 4, config=config)
     assert len(recorder.batches) == 2 * -(-107 // 20)
     used: set[bytes] = set()
     for b in recorder.batches:
@@ -119,8 +117,8 @@ def test_many_labels_are_dealt_into_contexts_with_every_class():
 def test_contexts_are_averaged():
     task = make_table(n=300, labeled=0.5)
     recorder = Recorder()
-    config = InferenceConfig(context_rows=50, contexts_per_chunk=9, chunk_rows=1000)
-    answer = predict(recorder.checkpoint(), **task, device="cpu", config=config).proba
+    config = InferenceConfig(device="cpu", context_rows=50, contexts_per_chunk=9, chunk_rows=1000)
+    answer = predict(recorder.checkpoint(), **task, config=config).proba
     contexts = -(-int(task["labeled"].sum()) // 50)
     assert len(recorder.batches) == contexts
     found = [recorder(b) for b in list(recorder.batches)]
@@ -139,8 +137,8 @@ def test_regression_contexts_are_a_mixture_of_gaussians():
     x = rng.normal(size=(30, 2)).astype(np.float32)
     y = rng.normal(size=20)
     recorder = Recorder("regression")
-    config = InferenceConfig(context_rows=10)
-    answer = predict(recorder.checkpoint(), x, np.arange(30) < 20, y, device="cpu", config=config)
+    config = InferenceConfig(device="cpu", context_rows=10)
+    answer = predict(recorder.checkpoint(), x, np.arange(30) < 20, y, config=config)
     a, b = (float(batch.y.mean()) for batch in recorder.batches)
     np.testing.assert_allclose(answer.mean, y.mean() + y.std() * (a + b) / 2, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(answer.std, y.std() * np.sqrt(1 + ((a - b) / 2) ** 2), rtol=1e-4)
@@ -149,7 +147,7 @@ def test_regression_contexts_are_a_mixture_of_gaussians():
 def test_views_turn_signs_and_are_averaged():
     task = make_table(n=60, m=6)
     recorder = Recorder()
-    predict(recorder.checkpoint(), **task, device="cpu", config=InferenceConfig(views=4))
+    predict(recorder.checkpoint(), **task, config=InferenceConfig(device="cpu", views=4))
     first, *others = (b.x[0].numpy() for b in recorder.batches)
     assert len(others) == 3
     for other in others:
@@ -157,7 +155,7 @@ def test_views_turn_signs_and_are_averaged():
         signs = np.where((ratio >= 0).all(0), 1, -1)
         assert np.array_equal(other, first * signs)  # whole attributes, labeled and unlabeled rows alike
     assert any((other != first).any() for other in others)
-    averaged = ask("classification", task, config=InferenceConfig(views=8))
+    averaged = ask("classification", task, config=InferenceConfig(device="cpu", views=8))
     np.testing.assert_allclose(averaged.sum(1), 1, rtol=1e-5)
     assert not np.allclose(averaged, ask("classification", task), atol=1e-6)
 
@@ -181,12 +179,12 @@ def test_a_pass_that_does_not_fit_is_halved(error: Exception):
         return error if tried[-1] > 60 else None
 
     recorder = Recorder(fails=fails)
-    answer = predict(recorder.checkpoint(), **task, device="cpu", config=InferenceConfig(chunk_rows=200)).proba
+    answer = predict(recorder.checkpoint(), **task, config=InferenceConfig(device="cpu", chunk_rows=200)).proba
     sizes = [b.x.shape[1] - n_labeled for b in recorder.batches]
     assert sum(sizes) == 500 - n_labeled
     assert max(sizes) <= 60
     assert len([t for t in tried if t > 60]) <= 2  # what failed once is not tried with every chunk
-    whole = predict(Recorder().checkpoint(), **task, device="cpu").proba
+    whole = predict(Recorder().checkpoint(), **task, config=CPU).proba
     assert answer is not None
     assert np.isfinite(answer).all()
     np.testing.assert_allclose(answer, whole, rtol=1e-4, atol=1e-6)  # this stand-in reads rows one by one
@@ -196,13 +194,13 @@ def test_a_table_that_never_fits_is_one_line():
     task = make_table(n=200)
     recorder = Recorder(fails=lambda batch: RuntimeError("out of memory"))
     with pytest.raises(ResourceError, match=r"labeled and .* unlabeled rows of 4 attributes do not fit"):
-        predict(recorder.checkpoint(), **task, device="cpu")
+        predict(recorder.checkpoint(), **task, config=CPU)
 
 
 def test_other_errors_of_the_network_are_not_hidden():
     recorder = Recorder(fails=lambda batch: RuntimeError("shapes cannot be multiplied"))
     with pytest.raises(RuntimeError, match="shapes"):
-        predict(recorder.checkpoint(), **make_table(), device="cpu")
+        predict(recorder.checkpoint(), **make_table(), config=CPU)
 
 
 def test_wide_tables_take_smaller_chunks():
@@ -210,7 +208,7 @@ def test_wide_tables_take_smaller_chunks():
     sizes = []
     for memory in (1 << 40, 10 << 20):
         recorder = Recorder()
-        predict(recorder.checkpoint(), **task, device="cpu", config=InferenceConfig(memory=memory))
+        predict(recorder.checkpoint(), **task, config=InferenceConfig(device="cpu", memory=memory))
         sizes.append(max(b.x.shape[1] - b.n_labeled for b in recorder.batches))
     assert sizes[0] > 150
     assert 8 <= sizes[1] <= 64
@@ -241,13 +239,13 @@ def test_chunks_side_by_side_answer_as_one_after_the_other():
     x = rng.normal(size=(420, 3)).astype(np.float32)
     labeled = np.arange(len(x)) < 12
     y = np.arange(12) % 3
-    config = InferenceConfig(chunk_rows=32)
+    config = InferenceConfig(device="cpu", chunk_rows=32)
     before = torch.get_num_threads()
     try:
         answers = []
         for threads in (1, 3):
             torch.set_num_threads(threads)
-            answers.append(predict(tiny_checkpoint(), x, labeled, y, 3, device="cpu", config=config).proba)
+            answers.append(predict(tiny_checkpoint(), x, labeled, y, 3, config=config).proba)
             assert torch.get_num_threads() == threads
     finally:
         torch.set_num_threads(before)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
-from tests.inference.inference_tasks import KINDS, SMALL, ask, make_table, regression, task_of
+from tests.inference.inference_tasks import CPU, KINDS, SMALL, ask, make_table, regression, task_of
 from tests.tiny import Recorder, tiny_checkpoint
 from vsacli.errors import DataError, UsageError
 from vsacli.inference.config import InferenceConfig, attributes_together
@@ -15,16 +17,16 @@ from vsacli.inference.order import attribute_groups, attribute_signatures
 from vsacli.inference.predict import predict
 from vsacli.nn import TaskBatch
 
-GROUPS = InferenceConfig(attributes_together=(3, 2))
+GROUPS = InferenceConfig(device="cpu", attributes_together=(3, 2))
 CONFIGS = pytest.mark.parametrize(
-    "config", [None, SMALL, InferenceConfig(views=3), GROUPS], ids=["whole", "chunks", "views", "groups"]
+    "config", [CPU, SMALL, InferenceConfig(device="cpu", views=3), GROUPS], ids=["whole", "chunks", "views", "groups"]
 )
 
 
 @KINDS
 def test_an_answer_for_each_unlabeled_row(kind: str):
     task = task_of(kind)
-    answer = predict(tiny_checkpoint(kind), **task, device="cpu")
+    answer = predict(tiny_checkpoint(kind), **task, config=CPU)
     n_unlabeled = int((~task["labeled"]).sum())
     assert answer.device == "cpu"
     if kind == "classification":
@@ -82,7 +84,7 @@ def test_answers_from_groups_of_attributes_are_averaged(kind: str):
 
 @KINDS
 @CONFIGS
-def test_the_order_of_rows_changes_nothing(kind: str, config: InferenceConfig | None):
+def test_the_order_of_rows_changes_nothing(kind: str, config: InferenceConfig):
     task = task_of(kind)
     order = np.random.default_rng(5).permutation(150)
     plain, shuffled = np.full((150, 3), np.nan), np.full((150, 3), np.nan)
@@ -98,14 +100,14 @@ def test_the_order_of_rows_changes_nothing(kind: str, config: InferenceConfig | 
 
 @KINDS
 @CONFIGS
-def test_the_order_of_attributes_changes_nothing(kind: str, config: InferenceConfig | None):
+def test_the_order_of_attributes_changes_nothing(kind: str, config: InferenceConfig):
     task = task_of(kind)
     moved = {**task, "x": task["x"][:, [2, 0, 3, 1]]}
     np.testing.assert_allclose(ask(kind, moved, config=config), ask(kind, task, config=config), rtol=1e-5, atol=1e-6)
 
 
 @CONFIGS
-def test_the_order_of_classes_permutes_the_answer(config: InferenceConfig | None):
+def test_the_order_of_classes_permutes_the_answer(config: InferenceConfig):
     task = make_table()
     renamed = {**task, "y": np.array([2, 0, 1])[task["y"]]}
     expected = ask("classification", task, config=config)
@@ -116,7 +118,7 @@ def test_the_order_of_classes_permutes_the_answer(config: InferenceConfig | None
 
 @KINDS
 @CONFIGS
-def test_identical_rows_get_identical_answers(kind: str, config: InferenceConfig | None):
+def test_identical_rows_get_identical_answers(kind: str, config: InferenceConfig):
     task = task_of(kind)
     twins = np.flatnonzero(~task["labeled"])[[3, 20, 40, 60, 80, 100]]
     task["x"][twins] = task["x"][twins[0]]
@@ -128,7 +130,7 @@ def test_identical_rows_get_identical_answers(kind: str, config: InferenceConfig
 @KINDS
 def test_the_same_seed_gives_the_same_bytes_and_another_other_chunks(kind: str):
     task = task_of(kind)
-    first, again, other = (ask(kind, task, config=SMALL, seed=s) for s in (1, 1, 2))
+    first, again, other = (ask(kind, task, config=replace(SMALL, seed=s)) for s in (1, 1, 2))
     assert first.tobytes() == again.tobytes()
     assert not np.array_equal(first, other)
 
@@ -136,19 +138,19 @@ def test_the_same_seed_gives_the_same_bytes_and_another_other_chunks(kind: str):
 @KINDS
 def test_a_table_in_one_chunk_needs_no_seed(kind: str):
     task = task_of(kind)
-    np.testing.assert_allclose(ask(kind, task, seed=1), ask(kind, task, seed=2), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(ask(kind, task), ask(kind, task, config=replace(CPU, seed=2)), rtol=1e-4, atol=1e-5)
 
 
 def test_calibration_is_applied():
     task = make_table()
-    plain = predict(Recorder().checkpoint(), **task, device="cpu").proba
-    cooled = predict(Recorder().checkpoint(calibration={"temperature": 2.0}), **task, device="cpu").proba
+    plain = predict(Recorder().checkpoint(), **task, config=CPU).proba
+    cooled = predict(Recorder().checkpoint(calibration={"temperature": 2.0}), **task, config=CPU).proba
     assert plain is not None
     expected = np.sqrt(plain) / np.sqrt(plain).sum(1, keepdims=True)
     np.testing.assert_allclose(cooled, expected, rtol=1e-3, atol=1e-6)
     task = regression(task)
-    plain = predict(Recorder("regression").checkpoint(), **task, device="cpu").std
-    wide = predict(Recorder("regression").checkpoint(calibration={"std_factor": 3.0}), **task, device="cpu").std
+    plain = predict(Recorder("regression").checkpoint(), **task, config=CPU).std
+    wide = predict(Recorder("regression").checkpoint(calibration={"std_factor": 3.0}), **task, config=CPU).std
     assert plain is not None
     np.testing.assert_allclose(wide, 3 * plain, rtol=1e-5)
 
@@ -157,7 +159,7 @@ def test_calibration_is_applied():
 def test_equal_targets_are_the_answer(value: float):
     task = regression(make_table())
     recorder = Recorder("regression")
-    answer = predict(recorder.checkpoint(), **{**task, "y": np.full(len(task["y"]), value)}, device="cpu")
+    answer = predict(recorder.checkpoint(), **{**task, "y": np.full(len(task["y"]), value)}, config=CPU)
     assert answer.mean is not None
     assert answer.std is not None
     assert (answer.mean == value).all()
@@ -186,7 +188,7 @@ def test_twenty_five_classes_with_one_label_each():
     codes = np.repeat(np.arange(25), 4)
     x = (rng.normal(size=(25, 5))[codes] * 5 + 0.01 * rng.normal(size=(100, 5))).astype(np.float32)
     labeled = np.arange(100) % 4 == 0
-    answer = predict(tiny_checkpoint(), x, labeled, codes[labeled], 25, device="cpu").proba
+    answer = predict(tiny_checkpoint(), x, labeled, codes[labeled], 25, config=CPU).proba
     assert answer is not None
     assert answer.shape == (75, 25)
     assert (answer.argmax(1) == codes[~labeled]).mean() > 0.9  # clusters that even random embeddings tell apart
@@ -272,9 +274,9 @@ def test_how_many_attributes_are_read_together(kind: str, labels: int, expected:
 def test_a_wide_table_is_read_in_groups(kind: str):
     task = task_of(kind, n=40, m=200)
     checkpoint = tiny_checkpoint(kind)
-    groups = predict(checkpoint, **task, device="cpu", config=InferenceConfig(attributes_together=(192, 128)))
-    plain = predict(checkpoint, **task, device="cpu")
-    whole = predict(checkpoint, **task, device="cpu", config=InferenceConfig(attributes_together=(200, 128)))
+    groups = predict(checkpoint, **task, config=InferenceConfig(device="cpu", attributes_together=(192, 128)))
+    plain = predict(checkpoint, **task, config=CPU)
+    whole = predict(checkpoint, **task, config=InferenceConfig(device="cpu", attributes_together=(200, 128)))
     a, b, c = ((p.proba if kind == "classification" else p.mean) for p in (groups, plain, whole))
     assert a is not None
     np.testing.assert_array_equal(a, b)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from tests.inference.inference_tasks import SMALL, make_table
+from tests.inference.inference_tasks import CPU, SMALL, make_table
 from tests.tiny import tiny_checkpoint
 from vsacli.inference.predict import predict
 from vsacli.inference.proportions import (
@@ -16,6 +18,7 @@ from vsacli.inference.proportions import (
     match_proportions,
     multiplied,
 )
+from vsacli.inference.reading import Known
 
 
 def some_answers(n: int, classes: int, sure: float, seed: int = 0) -> np.ndarray:
@@ -92,12 +95,12 @@ def test_rows_without_a_label_get_what_the_given_labels_leave():
     np.testing.assert_allclose(left_over(np.array([0.5, 0.5]), np.array([2, 2]), 4), [0.5, 0.5])
 
 
-@pytest.mark.parametrize("config", [None, SMALL], ids=["whole", "chunks"])
+@pytest.mark.parametrize("config", [CPU, SMALL], ids=["whole", "chunks"])
 def test_predict_meets_the_proportions_over_all_unlabeled_rows(config):
     task, wanted = make_table(), np.array([0.6, 0.3, 0.1])
-    plain = predict(tiny_checkpoint("classification"), **task, device="cpu", config=config)
+    plain = predict(tiny_checkpoint("classification"), **task, config=config)
     found = predict(
-        tiny_checkpoint("classification"), **task, device="cpu", config=config, proportions=Proportions(wanted)
+        tiny_checkpoint("classification"), **task, config=config, known=Known(proportions=Proportions(wanted))
     )
     assert plain.proba is not None
     assert found.proba is not None
@@ -112,7 +115,7 @@ def test_copies_of_rows_count_each():
     labeled = np.concatenate([task["labeled"], np.zeros(120, bool)])
     more = {**task, "x": x, "labeled": labeled}
     found = predict(
-        tiny_checkpoint("classification"), **more, device="cpu", config=SMALL, proportions=Proportions(wanted)
+        tiny_checkpoint("classification"), **more, config=SMALL, known=Known(proportions=Proportions(wanted))
     )
     assert found.proba is not None
     np.testing.assert_allclose(found.proba.mean(axis=0), wanted, atol=1e-5)
@@ -123,16 +126,19 @@ def test_the_best_class_alone_is_that_of_the_same_probabilities(monkeypatch: pyt
     monkeypatch.setattr("vsacli.inference.proportions.SAMPLE_CELLS", 3 * 40)
     task, checkpoint = make_table(), tiny_checkpoint("classification")
     known = Proportions(np.array([0.6, 0.3, 0.1]))
-    all_of_them = predict(checkpoint, **task, device="cpu", config=SMALL, proportions=known)
+    all_of_them = predict(checkpoint, **task, config=SMALL, known=Known(proportions=known))
     best = predict(
-        checkpoint, **task, device="cpu", config=SMALL, proportions=Proportions(known.wanted), best_only=True
+        checkpoint,
+        **task,
+        config=replace(SMALL, best_only=True),
+        known=Known(proportions=Proportions(known.wanted)),
     )
     assert all_of_them.proba is not None
     assert best.best is not None
     np.testing.assert_array_equal(best.best[0], all_of_them.proba.argmax(axis=1))
     np.testing.assert_array_equal(best.best[1], all_of_them.proba.max(axis=1))
     assert known.factors is not None
-    plain = predict(checkpoint, **task, device="cpu", config=SMALL)
+    plain = predict(checkpoint, **task, config=SMALL)
     assert plain.proba is not None
     np.testing.assert_allclose(all_of_them.proba, multiplied(plain.proba, known.factors), atol=1e-6)
 
@@ -140,8 +146,8 @@ def test_the_best_class_alone_is_that_of_the_same_probabilities(monkeypatch: pyt
 def test_factors_of_other_rows_are_taken_as_they_are():
     task, checkpoint = make_table(), tiny_checkpoint("classification")
     factors = np.array([1.0, 0.5, 0.1])
-    found = predict(checkpoint, **task, device="cpu", proportions=Proportions(np.ones(3) / 3, factors))
-    plain = predict(checkpoint, **task, device="cpu")
+    found = predict(checkpoint, **task, config=CPU, known=Known(proportions=Proportions(np.ones(3) / 3, factors)))
+    plain = predict(checkpoint, **task, config=CPU)
     assert plain.proba is not None
     assert found.proba is not None
     expected = plain.proba * factors

@@ -8,23 +8,25 @@ import numpy as np
 import pytest
 import torch
 
-from tests.inference.inference_tasks import KINDS, SMALL, task_of
+from tests.inference.inference_tasks import CPU, KINDS, SMALL, task_of
 from tests.tiny import tiny_checkpoint
-from vsacli.inference import predict as predict_module
+from vsacli.inference import reading as reading_module
 from vsacli.inference import structure as structure_module
 from vsacli.inference.config import InferenceConfig
 from vsacli.inference.embed import embed
 from vsacli.inference.order import attribute_signatures
 from vsacli.inference.predict import predict
+from vsacli.inference.reading import Known
 from vsacli.inference.structure import KnownStructure, structure_of_table
+from vsacli.structure import RowStructure
 
 SIZES = pytest.mark.parametrize("landmarks", [2048, 60], ids=["all rows", "landmarks"])
-CONFIGS = pytest.mark.parametrize("config", [None, SMALL, InferenceConfig(attributes_together=(3, 2))])
+CONFIGS = pytest.mark.parametrize("config", [CPU, SMALL, InferenceConfig(device="cpu", attributes_together=(3, 2))])
 
 
 def ask(kind: str, task: dict[str, Any], **options: Any) -> np.ndarray:
     """Answers of a network that reads structure, one row for each unlabeled row."""
-    answer = predict(tiny_checkpoint(kind, structure=True), **task, device="cpu", **options)
+    answer = predict(tiny_checkpoint(kind, structure=True), **task, **{"config": CPU, **options})
     assert answer.graph_rows > 0
     if kind == "classification":
         assert answer.proba is not None
@@ -47,7 +49,7 @@ def known(task: dict[str, Any], n_classes: int) -> KnownStructure:
 @SIZES
 @CONFIGS
 def test_orders_of_rows_and_attributes_change_nothing(
-    kind: str, landmarks: int, config: InferenceConfig | None, monkeypatch: pytest.MonkeyPatch
+    kind: str, landmarks: int, config: InferenceConfig, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(structure_module, "LANDMARKS", landmarks)
     task = task_of(kind)
@@ -75,7 +77,7 @@ def test_identical_rows_get_identical_answers(kind: str, landmarks: int, monkeyp
     task = task_of(kind)
     free = np.flatnonzero(~task["labeled"])
     task["x"][free[40]] = task["x"][free[3]]
-    for config in (None, SMALL):
+    for config in (CPU, SMALL):
         answer = ask(kind, task, config=config)
         np.testing.assert_allclose(answer[40], answer[3], rtol=1e-6)
 
@@ -86,13 +88,13 @@ def test_chunks_see_the_structure_of_the_whole_table(kind: str, monkeypatch: pyt
     task = task_of(kind)
     expected = known(task, 3 if kind == "classification" else 0)
     seen: list[int] = []
-    real = predict_module.structure_of
+    real = reading_module.structure_of
 
     def counted(*args: Any) -> KnownStructure | None:
         seen.append(1)
         return real(*args)
 
-    monkeypatch.setattr(predict_module, "structure_of", counted)
+    monkeypatch.setattr(reading_module, "structure_of", counted)
     ask(kind, task, config=SMALL)
     assert seen == [1]  # once a table, not once a chunk
     assert len(expected) == len(task["x"])
@@ -101,6 +103,27 @@ def test_chunks_see_the_structure_of_the_whole_table(kind: str, monkeypatch: pyt
     again = known(task, 3 if kind == "classification" else 0).of_rows(task["x"], np.full(len(task["x"]), -1))
     np.testing.assert_array_equal(found.answers, again.answers[rows])
     np.testing.assert_array_equal(found.coordinates, again.coordinates[rows])
+
+
+def test_rows_are_looked_up_once_for_all_groups_of_attributes(monkeypatch: pytest.MonkeyPatch):
+    task = task_of("classification")
+    config = InferenceConfig(device="cpu", attributes_together=(3, 2), chunk_rows=32)
+    asked: list[bytes] = []
+    real = KnownStructure.of_rows
+
+    def counted(self: KnownStructure, x: np.ndarray, labeled: np.ndarray) -> RowStructure:
+        asked.append(x.tobytes())
+        return real(self, x, labeled)
+
+    monkeypatch.setattr(KnownStructure, "of_rows", counted)
+    ask("classification", task, config=config)
+    unlabeled = int((~task["labeled"]).sum())
+    n_chunks = -(-unlabeled // 32)
+    assert len(asked) == 2 * n_chunks  # a chunk and its context
+    assert len(set(asked)) == n_chunks + 1
+    asked.clear()
+    embed(tiny_checkpoint(structure=True), **task, config=config)
+    assert len(asked) == len(set(asked))
 
 
 def test_a_labeled_row_and_an_unlabeled_one_like_it_are_told_apart():
@@ -130,7 +153,7 @@ def test_more_labels_than_a_graph_takes(kind: str, monkeypatch: pytest.MonkeyPat
 def test_a_table_without_structure_is_answered(kind: str):
     task = task_of(kind)
     task["x"][:] = 1.0
-    answer = predict(tiny_checkpoint(kind, structure=True), **task, device="cpu")
+    answer = predict(tiny_checkpoint(kind, structure=True), **task, config=CPU)
     assert answer.graph_rows == 0
     assert np.isfinite(answer.proba if answer.proba is not None else answer.mean).all()  # type: ignore[arg-type]
 
@@ -139,8 +162,8 @@ def test_a_network_that_does_not_read_structure_is_spared_it(monkeypatch: pytest
     def never(*args: object) -> None:
         raise AssertionError("computed in vain")
 
-    monkeypatch.setattr(predict_module, "structure_of", never)
-    assert predict(tiny_checkpoint(), **task_of("classification"), device="cpu").graph_rows == 0
+    monkeypatch.setattr(reading_module, "structure_of", never)
+    assert predict(tiny_checkpoint(), **task_of("classification"), config=CPU).graph_rows == 0
 
 
 def test_the_structure_of_a_larger_table_can_be_given():
@@ -150,7 +173,7 @@ def test_the_structure_of_a_larger_table_can_be_given():
     rows = np.concatenate([np.flatnonzero(task["labeled"]), np.flatnonzero(~task["labeled"])[:20]])
     rows.sort()
     part = {**task, "x": task["x"][rows], "labeled": task["labeled"][rows]}
-    own, whole = ask("classification", part), ask("classification", part, structure=structure)
+    own, whole = ask("classification", part), ask("classification", part, known=Known(structure=structure))
     assert not np.allclose(own, whole, atol=1e-4)
 
 
@@ -172,9 +195,7 @@ def test_the_number_of_threads_changes_nothing(kind: str):
 def test_embeddings_have_the_attributes_alone(kind: str):
     task = task_of(kind)
     checkpoint = tiny_checkpoint(kind, structure=True)
-    vectors = embed(checkpoint, task["x"], task["labeled"], task["y"], task.get("n_classes", 0), device="cpu")
+    vectors = embed(checkpoint, task["x"], task["labeled"], task["y"], task.get("n_classes", 0), config=CPU)
     assert vectors.shape == (len(task["x"]), task["x"].shape[1] * checkpoint.model.config.channels)
-    without = embed(
-        tiny_checkpoint(kind), task["x"], task["labeled"], task["y"], task.get("n_classes", 0), device="cpu"
-    )
+    without = embed(tiny_checkpoint(kind), task["x"], task["labeled"], task["y"], task.get("n_classes", 0), config=CPU)
     assert not np.allclose(vectors, without)

@@ -126,10 +126,10 @@ def test_predictions_from_packed_attributes(kind: str, chunk: int):
     x = mixed_attributes(1000)
     labeled = np.arange(1000) % 40 == 0
     y = np.arange(25) % 3 if kind == "classification" else np.arange(25.0)
-    config = InferenceConfig(chunk_rows=chunk)
+    config = InferenceConfig(device="cpu", chunk_rows=chunk)
     one = predict(Recorder(kind).checkpoint(), x, labeled, y, 3, config=config)
     two = predict(Recorder(kind).checkpoint(), packed(x), labeled, y, 3, config=config)
-    best = predict(Recorder(kind).checkpoint(), x, labeled, y, 3, config=config, best_only=True)
+    best = predict(Recorder(kind).checkpoint(), x, labeled, y, 3, config=replace(config, best_only=True))
     if kind == "regression":
         assert one.mean is not None
         assert (one.mean == two.mean).all()

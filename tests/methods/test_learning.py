@@ -68,7 +68,7 @@ def test_a_run_saves_a_checkpoint_that_answers_tables(config, tmp_path: Path) ->
     x = np.random.default_rng(0).normal(size=(9, 4)).astype(np.float32)
     x[3, 2] = np.nan
     y = np.array([0, 1, 1, 0]) if kind == "classification" else np.array([3.0, 1.0, 2.0, 8.0])
-    answer = predict(checkpoint, x, np.arange(9) < 4, y, 2, device="cpu")
+    answer = predict(checkpoint, x, np.arange(9) < 4, y, 2, config=InferenceConfig(device="cpu"))
     if kind == "classification":
         np.testing.assert_allclose(answer.proba.sum(1), 1, rtol=1e-5)
     else:
@@ -86,8 +86,8 @@ def test_passes_side_by_side_do_not_meet(config) -> None:
     found = []
     for threads in (1, 3):
         torch.set_num_threads(threads)
-        sizes = InferenceConfig(chunk_rows=16)
-        answer = predict(checkpoint, x, labeled, y, 2, device="cpu", config=sizes)
+        sizes = InferenceConfig(device="cpu", chunk_rows=16)
+        answer = predict(checkpoint, x, labeled, y, 2, config=sizes)
         found.append(answer.mean if answer.proba is None else answer.proba)
     np.testing.assert_allclose(found[0], found[1], rtol=1e-5, atol=1e-6)
 

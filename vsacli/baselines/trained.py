@@ -25,7 +25,7 @@ class Trained:
     checkpoint : str, optional
         As `load_checkpoint` takes it; None is the bundled one for the kind of the episode.
     device : str
-        As `vsacli.inference.predict.predict` takes it.
+        As `vsacli.inference.device.choose_device` takes it.
     """
 
     def __init__(self, checkpoint: str | None = None, device: str = "cpu"):
@@ -44,6 +44,7 @@ class Trained:
 
     def fit_predict(self, episode: Episode, rng: np.random.Generator) -> Answers:
         """One pass of the network over labeled and unlabeled rows."""
+        from vsacli.inference.config import InferenceConfig
         from vsacli.inference.predict import predict
 
         labeled = np.arange(len(episode.x)) < episode.n_labeled
@@ -57,8 +58,7 @@ class Trained:
             labeled,
             codes,
             len(seen),
-            device=self.device,
-            seed=seed_from(rng),
+            config=InferenceConfig(device=self.device, seed=seed_from(rng)),
         )
         if classes:
             found = np.asarray(answer.proba, np.float64)

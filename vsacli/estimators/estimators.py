@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from vsacli.checkpoints.folder import Checkpoint
+    from vsacli.inference.config import InferenceConfig
     from vsacli.kinds import TaskKind
 
 
@@ -139,7 +140,7 @@ class _VSAEstimator(BaseEstimator):
         x, others = self._new_rows(X)
         table = np.concatenate([self._labeled, x, others])
         labeled = np.arange(len(table)) < len(self._labeled)
-        found = embed(self._load(), table, labeled, self._labels, self._n_classes, device=self.device, seed=self._seed)
+        found = embed(self._load(), table, labeled, self._labels, self._n_classes, config=self._config())
         return found[len(self._labeled) :][: len(x)]
 
     def get_embedding_names_out(self) -> np.ndarray:
@@ -156,6 +157,7 @@ class _VSAEstimator(BaseEstimator):
     def _ask(self, x: np.ndarray, others: np.ndarray) -> Answers:
         """Answer the rows of `x`, read together with the unlabeled rows `others`."""
         from vsacli.inference.predict import predict
+        from vsacli.inference.reading import Known
 
         if not len(x):
             return Answers(np.zeros((0, self._n_classes), np.float32), np.zeros(0), np.zeros(0))
@@ -170,11 +172,15 @@ class _VSAEstimator(BaseEstimator):
             np.arange(len(table)) < len(self._labeled),
             self._labels,
             self._n_classes,
-            device=self.device,
-            seed=self._seed,
-            proportions=self._proportions,
+            config=self._config(),
+            known=Known(proportions=self._proportions),
         )
         return answer.only(slice(len(x)))
+
+    def _config(self) -> InferenceConfig:
+        from vsacli.inference.config import InferenceConfig
+
+        return InferenceConfig(device=self.device, seed=self._seed)
 
     def _table(self, X: Any, *, reset: bool, y: Any = "no_validation") -> Any:
         """X as a data frame or a 2-D array, checked against what `fit` saw (or remembered, with `reset`)."""

@@ -1,4 +1,4 @@
-"""Sizes of the passes through the network, and what follows from them."""
+"""How the network is run: where, with which seed, and the sizes of its passes."""
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ LARGEST_GROUP = 512
 
 @dataclass(frozen=True)
 class InferenceConfig:
-    """Sizes of the passes through the network."""
+    """Where the network runs, what it keeps, and the sizes of its passes."""
 
+    device: str = "auto"  # see `choose_device`
+    seed: int = 0  # decides which rows share a chunk and a context
+    best_only: bool = False  # of the class probabilities keep the largest of each row: two numbers a row, not C
     chunk_rows: int = 256  # unlabeled rows read together
     context_rows: int = 384  # labeled rows read together
     contexts_per_chunk: int = 2  # contexts averaged if labeled rows need several

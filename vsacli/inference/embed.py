@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vsacli.errors import CheckpointError, DataError
-from vsacli.inference.config import InferenceConfig, attributes_together
-from vsacli.inference.device import choose_device
-from vsacli.inference.order import attribute_groups, attribute_signatures, row_order
-from vsacli.inference.passes import PassRows, Runner, TargetScale, deal_contexts, rows_that_fit
-from vsacli.inference.structure import structure_of_table
+from vsacli.inference.config import InferenceConfig
+from vsacli.inference.order import row_order
+from vsacli.inference.passes import PassRows
+from vsacli.inference.reading import Reading
 from vsacli.support.threads import numpy_on_one_thread
 
 if TYPE_CHECKING:
@@ -35,8 +34,6 @@ def embed(
     y: np.ndarray,
     n_classes: int = 0,
     *,
-    device: str = "auto",
-    seed: int = 0,
     config: InferenceConfig | None = None,
 ) -> np.ndarray:
     """Embed every row of a table.
@@ -47,7 +44,7 @@ def embed(
 
     Parameters
     ----------
-    checkpoint, x, labeled, y, n_classes, device, seed, config
+    checkpoint, x, labeled, y, n_classes, config
         As for :func:`vsacli.inference.predict.predict`.
 
     Returns
@@ -66,47 +63,32 @@ def embed(
         If even the smallest pass does not fit in memory.
     """
     check_embeds(checkpoint)
-    config = config or InferenceConfig()
-    support = np.flatnonzero(labeled)
-    if not len(support):
-        raise DataError("no labeled row: give at least one label")
+    reading = Reading(checkpoint, x, labeled, y, n_classes, config)
     if not x.shape[1]:
         raise DataError("no attribute to embed rows by")
-    classes = checkpoint.kind == "classification"
-    target = np.asarray(y, np.int64) if classes else _scaled(y)
-    runner = Runner(checkpoint, choose_device(device), n_classes if classes else 1)
-    signatures = attribute_signatures(x)
-    groups = attribute_groups(signatures, *attributes_together(config, checkpoint.kind, len(support)), seed)
-    order = row_order(x, signatures, seed, target, rows=support)
-    context = order[deal_contexts(target[order] if classes else None, len(order), config.context_rows)[0]]
-    read = np.setdiff1d(np.arange(len(x)), support[context])
-    read = read[row_order(x, signatures, seed, rows=read)]
-    n_chunks = max(1, -(-len(read) // rows_that_fit(config, runner, len(context), max(map(len, groups)))))
-
+    c = reading.contexts[0]
+    context, target, least = reading.support[c], reading.target[c], reading.config.least_chunk
+    read = np.setdiff1d(np.arange(len(x)), context)
+    read = read[row_order(x, reading.signatures, reading.config.seed, rows=read)]
+    n_chunks = max(1, -(-len(read) // reading.chunk_rows))
+    chunks = [read[i * len(read) // n_chunks : (i + 1) * len(read) // n_chunks] for i in range(n_chunks)]
+    position = np.full(len(x), -1, np.int64)
+    position[reading.support] = np.arange(len(reading.support))
+    channels = reading.runner.config.channels
+    out = np.zeros((len(x), x.shape[1], channels), np.float32)
     with numpy_on_one_thread():
-        structure = None
-        if runner.config.reads_structure:
-            unlabeled = np.flatnonzero(~labeled)
-            structure = structure_of_table(x, support, target, n_classes * classes, unlabeled, signatures, seed)
-        position = np.full(len(x), -1, np.int64)
-        position[support] = np.arange(len(support))
-
-        def rows_of(rows: np.ndarray, group: np.ndarray) -> PassRows:
-            found = None if structure is None else structure.of_rows(x[rows], position[rows])
-            return PassRows(x[np.ix_(rows, group)], found)
-
-        channels = runner.config.channels
-        out = np.zeros((len(x), x.shape[1], channels), np.float32)
-        for group in groups:
-            given = rows_of(support[context], group)
+        given, *asked = (reading.structure_of(rows, position[rows]) for rows in (context, *chunks))
+        for group in reading.groups:
+            shown = PassRows(reading.attributes(context, group), given)
             parts: list[np.ndarray] = []
-            for i in range(n_chunks):
-                chunk = read[i * len(read) // n_chunks : (i + 1) * len(read) // n_chunks]
-                parts += runner.embed(given, target[context], rows_of(chunk, group), config.least_chunk)
+            for rows, structure in zip(chunks, asked, strict=True):
+                parts += reading.runner.embed(
+                    shown, target, PassRows(reading.attributes(rows, group), structure), least
+                )
             mean = np.mean([part[: len(context)] for part in parts], axis=0)
-            rows = [part[len(context) :] + (mean - part[: len(context)]).mean(0) for part in parts]
-            stacked = np.concatenate([mean, *rows]).reshape(len(x), len(group), channels)
-            out[np.ix_(np.concatenate([support[context], read]), group)] = stacked
+            moved = [part[len(context) :] + (mean - part[: len(context)]).mean(0) for part in parts]
+            stacked = np.concatenate([mean, *moved]).reshape(len(x), len(group), channels)
+            out[np.ix_(np.concatenate([context, read]), group)] = stacked
     return out.reshape(len(x), -1)
 
 
@@ -123,8 +105,3 @@ def check_embeds(checkpoint: Checkpoint) -> None:
             f"checkpoint {checkpoint.name} is of the method {method}, whose rows have no embedding by attributes; "
             "embeddings, reports and suggestions need a VSA network"
         )
-
-
-def _scaled(y: np.ndarray) -> np.ndarray:
-    scale = TargetScale.of(y)
-    return scale.apply(y) if scale.spread else np.zeros(len(y), np.float32)

@@ -163,7 +163,9 @@ class TargetScale:
         return cls(size, float(parts.mean()), float(parts.std()), float(y[0]))
 
     def apply(self, y: np.ndarray) -> np.ndarray:
-        """Targets as the network takes them, float32."""
+        """Targets as the network takes them, float32; 0 if all are equal."""
+        if not self.spread:
+            return np.zeros(len(y), np.float32)
         return ((np.asarray(y, np.float64) / self.size - self.centre) / self.spread).astype(np.float32)
 
     def undo(self, mean: np.ndarray, var: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -20,30 +20,30 @@ the same answers, and identical rows get identical ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import lru_cache
+from threading import Lock
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vsacli.attributes.packed import CompactAttributes, take_rows
-from vsacli.errors import DataError
+from vsacli.attributes.packed import CompactAttributes
 from vsacli.inference.answers import Answers
-from vsacli.inference.config import InferenceConfig, attributes_together, check_classes
-from vsacli.inference.device import choose_device
-from vsacli.inference.order import attribute_groups, attribute_signatures, reading_order, row_order, signs
-from vsacli.inference.passes import PassRows, Runner, TargetScale, deal_contexts, rows_that_fit
-from vsacli.inference.structure import KnownStructure, structure_of
+from vsacli.inference.config import InferenceConfig, check_classes
+from vsacli.inference.order import signs
+from vsacli.inference.passes import PassRows
+from vsacli.inference.reading import Known, Reading
+from vsacli.support.progress import Progress, silent
 from vsacli.support.threads import numpy_on_one_thread
 
 if TYPE_CHECKING:
-    import torch
-
     from vsacli.checkpoints.folder import Checkpoint
     from vsacli.inference.proportions import Proportions
+    from vsacli.structure import RowStructure
 
-Progress = Callable[[int, int], None]
+_KEPT = 32  # chunks whose structure is kept: more are not read at a time
 
 
 def predict(
@@ -53,14 +53,9 @@ def predict(
     y: np.ndarray,
     n_classes: int = 0,
     *,
-    device: str = "auto",
-    seed: int = 0,
     config: InferenceConfig | None = None,
-    progress: Progress | None = None,
-    signatures: np.ndarray | None = None,
-    best_only: bool = False,
-    structure: KnownStructure | None = None,
-    proportions: Proportions | None = None,
+    known: Known | None = None,
+    progress: Progress = silent,
 ) -> Answers:
     """Answer every unlabeled row of a table.
 
@@ -76,22 +71,11 @@ def predict(
         Their classes (0 to ``n_classes`` - 1, each at least once) or targets, in row order.
     n_classes : int
         C; not used for regression.
-    device : str
-        See :func:`choose_device`.
-    seed : int
-        Decides which rows share a chunk and a context.
     config : InferenceConfig, optional
+    known : Known, optional
+        What else is known of the table.
     progress : callable, optional
-        Called with (rows done, rows in all).
-    signatures : ndarray of uint64, shape (M,), optional
-        :func:`attribute_signatures` of a larger table that ``x`` is part of, so that its parts are read alike.
-    best_only : bool
-        Of the class probabilities keep the largest of each row alone: two numbers a row, not C.
-    structure : KnownStructure, optional
-        Of a larger table that ``x`` is part of, with the same labeled rows in the same order; by default that of ``x``.
-    proportions : Proportions, optional
-        Of the classes among the unlabeled rows. Its factors, if it has none yet, are found from up to `SAMPLE_CELLS`
-        probabilities, the same ones with and without ``best_only``.
+        Called with ("labeling", rows done, rows in all).
 
     Returns
     -------
@@ -105,59 +89,51 @@ def predict(
     ResourceError
         If even the smallest pass does not fit in memory.
     """
-    config = config or InferenceConfig()
     check_classes(n_classes, config)
-    rows = np.flatnonzero(~labeled)
-    support = np.flatnonzero(labeled)
-    if not len(support):
-        raise DataError("no labeled row: give at least one label")
-    where = choose_device(device)
-    classes = checkpoint.kind == "classification"
-    out = Answers(device=str(where))
-    if classes and (n_classes == 1 or not len(rows)):
-        out.proba = np.ones((len(rows), n_classes), np.float32)
-        return out
-    scale = None if classes else TargetScale.of(y)
-    if scale is not None and (scale.spread == 0 or not len(rows)):
-        # All given targets are equal, and nothing shows how others differ.
-        out.mean, out.std = np.full(len(rows), scale.first), np.zeros(len(rows))
-        return out
-    target = np.asarray(y, np.int64) if scale is None else scale.apply(y)
+    reading = Reading(checkpoint, x, labeled, y, n_classes, config, known)
+    answers = _foregone(reading)
+    return _ask_network(reading, progress) if answers is None else answers
 
-    runner = Runner(checkpoint, where, n_classes if classes else 1)
-    signatures = attribute_signatures(x) if signatures is None else signatures
-    groups = attribute_groups(signatures, *attributes_together(config, checkpoint.kind, len(support)), seed)
-    turned = signs(signatures, config.views, seed)
-    support_order = row_order(x, signatures, seed, target, rows=support)
-    contexts = deal_contexts(target[support_order] if classes else None, len(support_order), config.context_rows)
-    contexts = [support_order[c] for c in contexts]
-    fit = rows_that_fit(config, runner, len(contexts[0]), max(map(len, groups)))
-    order, first = reading_order(x, signatures, seed, rows)
-    read = order if len(rows) <= fit else order[first]  # a table read at once is read as it is
-    n_chunks = -(-len(read) // fit)
+
+def _foregone(reading: Reading) -> Answers | None:
+    """The answers that take no network: to no row, of one class, or of equal numbers."""
+    n, out = len(reading.rows), Answers(device=str(reading.device))
+    if reading.scale is None:
+        if n and reading.n_classes > 1:
+            return None
+        out.proba = np.ones((n, reading.n_classes), np.float32)
+    else:
+        if n and reading.scale.spread:
+            return None
+        # All given targets are equal, and nothing shows how others differ.
+        out.mean, out.std = np.full(n, reading.scale.first), np.zeros(n)
+    return out
+
+
+def _ask_network(reading: Reading, progress: Progress) -> Answers:
+    n, best_only = len(reading.rows), reading.config.best_only and reading.classes
+    order, first = reading.unlabeled_order
+    read = order if n <= reading.chunk_rows else order[first]  # a table read at once is read as it is
+    n_chunks = -(-len(read) // reading.chunk_rows)
     chunks = [slice(i * len(read) // n_chunks, (i + 1) * len(read) // n_chunks) for i in range(n_chunks)]
-    answers = _Answers(_times(first, len(read)), runner.width, best_only and classes, proportions if classes else None)
+    proportions = reading.known.proportions if reading.classes else None
+    answers = _Answers(_times(first, len(read)), reading.runner.width, best_only, proportions)
+    structure, n_groups = reading.structure, len(reading.groups)
     parts: list[np.ndarray] = []
     with numpy_on_one_thread():  # whose number must not change an answer
-        if structure is None and runner.config.reads_structure:
-            different = rows[order[first]]
-            structure = structure_of(x, support, target, n_classes * classes, different, signatures, support_order)
-        questions = _Questions(
-            x, rows, read, support, target, contexts, chunks, groups, turned, structure, runner, config
-        )
-        for number, found in enumerate(_side_by_side(questions, where), start=1):
+        questions = _Questions(reading, read, chunks)
+        for number, found in enumerate(_side_by_side(questions), start=1):
             parts += found
-            if number % len(groups) == 0:
-                answers.keep(chunks[number // len(groups) - 1], _average(parts, classes))
+            if number % n_groups == 0:
+                answers.keep(chunks[number // n_groups - 1], _average(parts, reading.classes))
                 parts = []
-            if progress is not None:
-                progress(number * len(rows) // len(questions), len(rows))
-    out.graph_rows = 0 if structure is None else len(structure)
+            progress("labeling", number * n // len(questions), n)
     group = np.cumsum(first, dtype=order.dtype) - order.dtype.type(1)  # identical rows get the answer of their first
     back = np.empty_like(order)
-    back[order] = group if len(read) < len(rows) else np.flatnonzero(first).astype(order.dtype)[group]
-    if scale is not None:
-        out.mean, out.std = scale.undo(*answers.numbers[back].T)
+    back[order] = group if len(read) < n else np.flatnonzero(first).astype(order.dtype)[group]
+    out = Answers(device=str(reading.device), graph_rows=0 if structure is None else len(structure))
+    if reading.scale is not None:
+        out.mean, out.std = reading.scale.undo(*answers.numbers[back].T)
     elif best_only:
         out.best = answers.codes[back], answers.numbers[back, 0]
     else:
@@ -165,61 +141,60 @@ def predict(
     return out
 
 
-@dataclass(frozen=True)
 class _Questions:
     """The questions for the network: each group of attributes for each chunk of rows, with its contexts.
 
     Parameters
     ----------
-    x, support, target
-        Attributes, labeled rows and their targets as the network takes them.
-    rows, read : ndarray of int
-        The unlabeled rows, and positions in them in the order in which they are read; `chunks` are slices of it.
-    contexts : list of ndarray of int
-        Positions in `support`.
+    reading : Reading
+    read : ndarray of int
+        Positions in its unlabeled rows, in the order in which they are read.
     chunks : list of slice
-    groups : list of ndarray of int
-        Attributes.
-    signs : ndarray of float32, shape (views, M)
-    structure : KnownStructure, optional
-        The structure of the whole table.
+        Of `read`.
     """
 
-    x: np.ndarray | CompactAttributes
-    rows: np.ndarray
-    read: np.ndarray
-    support: np.ndarray
-    target: np.ndarray
-    contexts: list[np.ndarray]
-    chunks: list[slice]
-    groups: list[np.ndarray]
-    signs: np.ndarray
-    structure: KnownStructure | None
-    runner: Runner
-    config: InferenceConfig
+    def __init__(self, reading: Reading, read: np.ndarray, chunks: list[slice]) -> None:
+        self.reading = reading
+        self._read, self._chunks = read, chunks
+        self._signs = signs(reading.signatures, reading.config.views, reading.config.seed)
+        self._kept = lru_cache(_KEPT)(self._look_up)
+        self._lock = Lock()
 
     def __len__(self) -> int:
-        return len(self.chunks) * len(self.groups)
+        return len(self._chunks) * len(self.reading.groups)
 
     def ask(self, number: int) -> list[np.ndarray]:
         """The answers (rows of the chunk, width) of each context and view; all groups of a chunk follow each other."""
-        i, group = number // len(self.groups), self.groups[number % len(self.groups)]
-        chunk = self._rows(self.rows[self.read[self.chunks[i]]], group, None)
+        reading = self.reading
+        i, group = number // len(reading.groups), reading.groups[number % len(reading.groups)]
+        own, of_contexts = self._structure(i)
+        chunk = PassRows(reading.attributes(self._rows(i), group), own)
         parts = []
-        for j in range(min(self.config.contexts_per_chunk, len(self.contexts))):
-            c = self.contexts[(i * self.config.contexts_per_chunk + j) % len(self.contexts)]
-            context = self._rows(self.support[c], group, c)
-            for sign in self.signs[:, group]:
+        for c, structure in zip(self._contexts(i), of_contexts, strict=True):
+            context = PassRows(reading.attributes(reading.support[c], group), structure)
+            for sign in self._signs[:, group]:
                 given, asked = replace(context, x=context.x * sign), replace(chunk, x=chunk.x * sign)
-                parts.append(self.runner.run(given, self.target[c], asked, self.config.least_chunk))
+                parts.append(reading.runner.run(given, reading.target[c], asked, reading.config.least_chunk))
         return parts
 
-    def _rows(self, rows: np.ndarray, group: np.ndarray, labeled: np.ndarray | None) -> PassRows:
-        """Some rows with a group of attributes; of labeled rows, with their positions in `support`."""
-        if self.structure is None:
-            return PassRows(take_rows(self.x, rows, group))
-        x = take_rows(self.x, rows)
-        return PassRows(x[:, group], self.structure.of_rows(x, np.full(len(x), -1) if labeled is None else labeled))
+    def _rows(self, i: int) -> np.ndarray:
+        return self.reading.rows[self._read[self._chunks[i]]]
+
+    def _contexts(self, i: int) -> list[np.ndarray]:
+        contexts, each = self.reading.contexts, self.reading.config.contexts_per_chunk
+        return [contexts[(i * each + j) % len(contexts)] for j in range(min(each, len(contexts)))]
+
+    def _structure(self, i: int) -> tuple[RowStructure | None, list[RowStructure | None]]:
+        """The structure of a chunk and of its contexts, looked up once for all groups of attributes."""
+        if len(self.reading.groups) == 1:  # nothing to keep, and no thread need wait for another
+            return self._look_up(i)
+        with self._lock:
+            return self._kept(i)
+
+    def _look_up(self, i: int) -> tuple[RowStructure | None, list[RowStructure | None]]:
+        reading = self.reading
+        contexts = [reading.structure_of(reading.support[c], c) for c in self._contexts(i)]
+        return reading.structure_of(self._rows(i)), contexts
 
 
 class _Answers:
@@ -259,7 +234,7 @@ def _times(first: np.ndarray, n: int) -> np.ndarray:
     return np.ones(n, np.int64) if n == len(first) else np.diff(np.append(np.flatnonzero(first), len(first)))
 
 
-def _side_by_side(questions: _Questions, device: torch.device) -> Iterator[list[np.ndarray]]:
+def _side_by_side(questions: _Questions) -> Iterator[list[np.ndarray]]:
     """The answers to each question, in order; on a CPU as many at a time as torch has threads.
 
     A pass is made of many small operations. One thread for each of two passes is a third faster than
@@ -268,9 +243,10 @@ def _side_by_side(questions: _Questions, device: torch.device) -> Iterator[list[
     """
     import torch
 
-    threads, at_a_time = torch.get_num_threads(), questions.config.at_a_time
+    reading = questions.reading
+    threads, at_a_time = torch.get_num_threads(), reading.config.at_a_time
     numbers = range(len(questions))
-    if device.type != "cpu" or (at_a_time is None and (threads < 2 or len(questions) < 2 * threads)):
+    if reading.device.type != "cpu" or (at_a_time is None and (threads < 2 or len(questions) < 2 * threads)):
         yield from map(questions.ask, numbers)
         return
     pool = ThreadPoolExecutor(at_a_time or threads, initializer=torch.set_num_threads, initargs=(1,))

@@ -76,8 +76,10 @@ def column_importances(
     list of ColumnImportance
         Largest change first.
     """
+    from vsacli.inference.config import InferenceConfig
     from vsacli.inference.order import attribute_signatures
     from vsacli.inference.predict import predict
+    from vsacli.inference.reading import Known
 
     rng = np.random.default_rng(options.seed)
     unlabeled = np.flatnonzero(~labeled)
@@ -85,12 +87,11 @@ def column_importances(
     rows = np.concatenate([np.flatnonzero(labeled), unlabeled])
     x, given = x[rows], labeled[rows]
     moved = np.flatnonzero(~given)
-    signatures = attribute_signatures(x)  # before anything is shuffled: rows and attributes stay in their places
+    known = Known(attribute_signatures(x))  # before anything is shuffled: rows and attributes stay in their places
+    config = InferenceConfig(device=options.device, seed=options.seed)
 
     def ask(x: np.ndarray) -> Answers:
-        return predict(
-            checkpoint, x, given, y, n_classes, device=options.device, seed=options.seed, signatures=signatures
-        )
+        return predict(checkpoint, x, given, y, n_classes, config=config, known=known)
 
     before = ask(x)
     ends = np.cumsum([width for _, width in columns])

@@ -72,6 +72,7 @@ def study(run: LabelingRun, config: StudyConfig, progress: Progress) -> Study:
     ResourceError
         If even the smallest pass does not fit in memory.
     """
+    from vsacli.inference.config import InferenceConfig
     from vsacli.inference.embed import embed
     from vsacli.insight.choose_rows import choose_rows
 
@@ -86,7 +87,8 @@ def study(run: LabelingRun, config: StudyConfig, progress: Progress) -> Study:
     progress("embedding", 0, len(rows))
     given = np.arange(len(rows)) < len(labeled)
     x, y, n_classes = run.attributes.x[rows], _targets(run)[labeled], _n_classes(run)
-    found.embeddings = embed(run.checkpoint, x, given, y, n_classes, device=run.options.device, seed=run.options.seed)
+    how = InferenceConfig(device=run.options.device, seed=run.options.seed)
+    found.embeddings = embed(run.checkpoint, x, given, y, n_classes, config=how)
     if len(place):
         uncertainty = run.uncertainty[place]
         chosen = choose_rows(

@@ -254,7 +254,9 @@ def describe(table: Table, options: LabelOptions, context: LabeledContext | None
 def _ask_network(
     checkpoint: Checkpoint, x: np.ndarray | CompactAttributes, target: Target, job: Job, best_only: bool
 ) -> Answers:
+    from vsacli.inference.config import InferenceConfig
     from vsacli.inference.predict import predict
+    from vsacli.inference.reading import Known
 
     given = target.given
     classification = target.kind == "classification"
@@ -264,11 +266,9 @@ def _ask_network(
         given,
         target.codes[given] if classification else target.numbers[given],
         len(target.classes) if classification else 0,
-        device=job.options.device,
-        seed=job.options.seed,
-        progress=lambda done, total: job.progress("labeling", done, total),
-        best_only=best_only,
-        proportions=proportions_of(job, target),
+        config=InferenceConfig(device=job.options.device, seed=job.options.seed, best_only=best_only),
+        known=Known(proportions=proportions_of(job, target)),
+        progress=job.progress,
     )
     job.report.checkpoint, job.report.device = checkpoint.name, prediction.device
     job.report.graph_rows = prediction.graph_rows

@@ -259,7 +259,9 @@ def _prepare(job: Job, target: Target, parts: Sequence[Part], survey: Survey | N
 
 def _match(network: Network, sample: np.ndarray, n_classes: int, job: Job) -> None:
     """Find the factors that meet the proportions in unlabeled rows of the whole folder."""
+    from vsacli.inference.config import InferenceConfig
     from vsacli.inference.predict import predict
+    from vsacli.inference.reading import Known
 
     table = np.concatenate([network.labeled, sample])
     predict(
@@ -268,13 +270,9 @@ def _match(network: Network, sample: np.ndarray, n_classes: int, job: Job) -> No
         np.arange(len(table)) < len(network.labeled),
         network.y,
         n_classes,
-        device=job.options.device,
-        seed=job.options.seed,
-        progress=lambda done, total: job.progress("matching proportions", done, total),
-        signatures=network.signatures,
-        best_only=True,
-        structure=network.structure,
-        proportions=network.proportions,
+        config=InferenceConfig(device=job.options.device, seed=job.options.seed, best_only=True),
+        known=Known(network.signatures, network.structure, network.proportions),
+        progress=lambda step, done, total: job.progress("matching proportions", done, total),
     )
 
 

@@ -130,10 +130,12 @@ def _answer(
     from vsacli.inference.config import InferenceConfig
     from vsacli.inference.predict import predict
     from vsacli.inference.proportions import Proportions
+    from vsacli.inference.reading import Known
 
     network, known = plan.network, plan.network.proportions
     x = _attributes(network, table, part, rows)
-    config = InferenceConfig(at_a_time=at_a_time)
+    options = plan.options
+    config = InferenceConfig(device=options.device, seed=options.seed, best_only=not options.proba, at_a_time=at_a_time)
     beside = _companions(network, plan, part, config.chunk_rows - len(rows))
     stacked = np.concatenate([network.labeled, x, beside])
     labeled = np.arange(len(stacked)) < len(network.labeled)
@@ -143,14 +145,13 @@ def _answer(
         labeled,
         network.y,
         len(plan.target.classes),
-        device=plan.options.device,
-        seed=plan.options.seed,
         config=config,
-        progress=lambda done, total: progress(min(done, len(rows))),
-        signatures=network.signatures,
-        best_only=not plan.options.proba,
-        structure=network.structure,
-        proportions=None if known is None else Proportions(known.wanted, known.factors),
+        known=Known(
+            network.signatures,
+            network.structure,
+            None if known is None else Proportions(known.wanted, known.factors),
+        ),
+        progress=lambda step, done, total: progress(min(done, len(rows))),
     )
     return answers.only(slice(len(rows)))
 

@@ -1,0 +1,150 @@
+"""How the network reads one table: what is decided before the first pass, for answers and embeddings alike.
+
+x (n, M), labeled rows, y --> contexts of labeled rows, groups of attributes, rows of a chunk, structure
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from vsacli.attributes.packed import CompactAttributes, take_rows
+from vsacli.errors import DataError
+from vsacli.inference.config import InferenceConfig, attributes_together
+from vsacli.inference.device import choose_device
+from vsacli.inference.order import attribute_groups, attribute_signatures, reading_order, row_order
+from vsacli.inference.passes import Runner, TargetScale, deal_contexts, rows_that_fit
+from vsacli.inference.structure import KnownStructure, structure_of
+from vsacli.support.threads import numpy_on_one_thread
+
+if TYPE_CHECKING:
+    from vsacli.checkpoints.folder import Checkpoint
+    from vsacli.inference.proportions import Proportions
+    from vsacli.structure import RowStructure
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of a table beyond its own rows and labels.
+
+    Attributes
+    ----------
+    signatures : ndarray of uint64, shape (M,), optional
+        :func:`attribute_signatures` of a larger table that it is part of, so that all parts are read alike.
+    structure : KnownStructure, optional
+        Of such a table, with the same labeled rows in the same order; by default that of the rows themselves.
+    proportions : Proportions, optional
+        Of the classes among the unlabeled rows. Its factors, if it has none yet, are found from up to `SAMPLE_CELLS`
+        probabilities, the same ones with and without `InferenceConfig.best_only`.
+    """
+
+    signatures: np.ndarray | None = None
+    structure: KnownStructure | None = None
+    proportions: Proportions | None = None
+
+
+class Reading:
+    """One table as the network reads it; each part is computed when it is first asked for.
+
+    Parameters
+    ----------
+    checkpoint, x, labeled, y, n_classes, config, known
+        As for :func:`vsacli.inference.predict.predict`.
+
+    Attributes
+    ----------
+    support, rows : ndarray of int
+        The labeled and the unlabeled rows, ascending.
+    scale : TargetScale or None
+        Of the targets; None for classes.
+    target : ndarray, shape (L,)
+        Classes (int64) or scaled targets (float32) of the labeled rows, as the network takes them.
+
+    Raises
+    ------
+    DataError
+        If no row is labeled.
+    """
+
+    def __init__(
+        self,
+        checkpoint: Checkpoint,
+        x: np.ndarray | CompactAttributes,
+        labeled: np.ndarray,
+        y: np.ndarray,
+        n_classes: int,
+        config: InferenceConfig | None,
+        known: Known | None = None,
+    ) -> None:
+        self.checkpoint, self.x = checkpoint, x
+        self.config, self.known = config or InferenceConfig(), known or Known()
+        self.support, self.rows = np.flatnonzero(labeled), np.flatnonzero(~labeled)
+        if not len(self.support):
+            raise DataError("no labeled row: give at least one label")
+        self.classes = checkpoint.kind == "classification"
+        self.n_classes = n_classes if self.classes else 0
+        self.scale = None if self.classes else TargetScale.of(y)
+        self.target = np.asarray(y, np.int64) if self.scale is None else self.scale.apply(y)
+        self.device = choose_device(self.config.device)
+
+    @cached_property
+    def runner(self) -> Runner:
+        return Runner(self.checkpoint, self.device, self.n_classes if self.classes else 1)
+
+    @cached_property
+    def signatures(self) -> np.ndarray:
+        """:func:`attribute_signatures`, (M,)."""
+        return attribute_signatures(self.x) if self.known.signatures is None else self.known.signatures
+
+    @cached_property
+    def groups(self) -> list[np.ndarray]:
+        """Attributes that are read together, in the order in which they are read."""
+        sizes = attributes_together(self.config, self.checkpoint.kind, len(self.support))
+        return attribute_groups(self.signatures, *sizes, self.config.seed)
+
+    @cached_property
+    def support_order(self) -> np.ndarray:
+        """The order in which labeled rows are read: positions in `support`."""
+        return row_order(self.x, self.signatures, self.config.seed, self.target, rows=self.support)
+
+    @cached_property
+    def unlabeled_order(self) -> tuple[np.ndarray, np.ndarray]:
+        """:func:`reading_order` of the unlabeled rows: positions in `rows`, and where identical ones begin."""
+        return reading_order(self.x, self.signatures, self.config.seed, self.rows)
+
+    @cached_property
+    def contexts(self) -> list[np.ndarray]:
+        """Labeled rows that are read together: positions in `support`."""
+        order = self.support_order
+        dealt = deal_contexts(self.target[order] if self.classes else None, len(order), self.config.context_rows)
+        return [order[hand] for hand in dealt]
+
+    @cached_property
+    def chunk_rows(self) -> int:
+        """Unlabeled rows of a chunk, at most."""
+        return rows_that_fit(self.config, self.runner, len(self.contexts[0]), max(map(len, self.groups)))
+
+    @cached_property
+    def structure(self) -> KnownStructure | None:
+        """The structure of the whole table; None if the network does not read it, or there is none."""
+        if self.known.structure is not None or not self.runner.config.reads_structure:
+            return self.known.structure
+        order, first = self.unlabeled_order
+        different = self.rows[order[first]]
+        with numpy_on_one_thread():  # whose number must not change an answer
+            return structure_of(
+                self.x, self.support, self.target, self.n_classes, different, self.signatures, self.support_order
+            )
+
+    def attributes(self, rows: np.ndarray, group: np.ndarray) -> np.ndarray:
+        """A group of attributes of some rows of the table, float32 (rows, attributes)."""
+        return take_rows(self.x, rows, group)
+
+    def structure_of(self, rows: np.ndarray, labeled: np.ndarray | None = None) -> RowStructure | None:
+        """The structure of some rows of the table, given their positions in `support`; None or -1: unlabeled."""
+        if self.structure is None:
+            return None
+        return self.structure.of_rows(take_rows(self.x, rows), np.full(len(rows), -1) if labeled is None else labeled)
