@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from vsacli.attributes.numbers import NumberStyle, parse_numbers, plain_numbers, read_numbers, set_plain_apart
+from vsacli.attributes.numbers import NumberNotation, choose_notation, parse_numbers, plain_numbers, set_plain_apart
 from vsacli.tables.distinct import distinct_cells
 
 
@@ -30,7 +30,7 @@ def text(*cells: str) -> pa.Array:
     ],
 )  # fmt: skip
 def test_a_cell_that_is_a_number(cell: str, number: float) -> None:
-    assert parse_numbers(text(cell), NumberStyle())[0] == number
+    assert parse_numbers(text(cell), NumberNotation())[0] == number
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_a_cell_that_is_a_number(cell: str, number: float) -> None:
     ],
 )
 def test_a_cell_that_is_no_number(cell: str) -> None:
-    assert np.isnan(parse_numbers(text(cell), NumberStyle())[0])
+    assert np.isnan(parse_numbers(text(cell), NumberNotation())[0])
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_a_cell_that_is_no_number(cell: str) -> None:
 )
 def test_the_style_of_a_column(cells: list[str], decimal: str, expected: list[float]) -> None:
     found = distinct_cells(text(*cells))
-    _, numbers = read_numbers(found, decimal)
+    _, numbers = choose_notation(found, decimal)
     np.testing.assert_allclose(found.take(numbers), expected, rtol=1e-15)
 
 
@@ -87,7 +87,7 @@ def test_the_style_of_a_column(cells: list[str], decimal: str, expected: list[fl
     [["3 kg", "300 g"], ["1st", "2nd", "3rd"], ["1Story"] * 99 + ["2Fin"], ["<20", ">20"], ["18+", "<18"], ["a", "b"]],
 )
 def test_a_column_whose_cells_cannot_be_compared_as_numbers(cells: list[str]) -> None:
-    _, numbers = read_numbers(distinct_cells(text(*cells)), ".")
+    _, numbers = choose_notation(distinct_cells(text(*cells)), ".")
     assert np.isnan(numbers).all()
 
 

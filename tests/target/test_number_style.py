@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vsacli.target.number_style import NumberStyle
-from vsacli.target.written_number import is_infinite, read_number, read_numbers
+from vsacli.target.written_number import infinities, read_number, read_numbers
 
 READ = [
     ("12", ".", 12),
@@ -80,12 +81,12 @@ def test_what_is_no_number_is_none(text: str) -> None:
 @pytest.mark.parametrize("text", ["inf", "-inf", "Infinity", "+INF", "-Infinity", "∞", "1e400", "9.9E+999"])
 def test_infinity_is_told_from_a_word(text: str) -> None:
     assert read_number(text) is None
-    assert is_infinite(text)
+    assert infinities([text]) == [-math.inf if text.startswith("-") else math.inf]
 
 
 @pytest.mark.parametrize("text", ["info", "infinite", "word", "", "1.2.3", "-", "nan"])
 def test_a_word_is_not_infinite(text: str) -> None:
-    assert not is_infinite(text)
+    assert np.isnan(infinities([text])).all()
 
 
 def test_the_decimal_mark_that_makes_more_numbers_is_taken() -> None:
@@ -241,4 +242,4 @@ def test_plain_numbers_are_those_of_python(text: str) -> None:
         expected = math.nan
     number = read_number(text)
     assert (number.value if number else None) == (expected if math.isfinite(expected) else None)
-    assert is_infinite(text) or not math.isinf(expected)
+    assert math.isinf(infinities([text])[0]) == math.isinf(expected)

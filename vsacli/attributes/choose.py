@@ -24,7 +24,7 @@ from vsacli.attributes.column_encoders import (
     unite_spellings,
     word_rows,
 )
-from vsacli.attributes.numbers import NumberStyle, plain_numbers, read_numbers, set_plain_apart, to_float64
+from vsacli.attributes.numbers import NumberNotation, choose_notation, plain_numbers, set_plain_apart, to_float64
 from vsacli.attributes.scaling import RobustScale
 from vsacli.support.privacy import values_shown
 from vsacli.tables.arrow_types import SEVERAL_VALUES
@@ -103,7 +103,7 @@ def fit_column(name: str, column: pa.Array, *, decimal: str, seed: int) -> Fitte
     if is_text(column):
         numbers = plain_numbers(column, decimal)
         if numbers is not None:
-            return _fit_numbers(name, numbers, NumberStyle(decimal), column)
+            return _fit_numbers(name, numbers, NumberNotation(decimal), column)
         return _fit_text(name, column, decimal, seed)
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         _refuse_constant(column)
@@ -118,7 +118,7 @@ def fit_column(name: str, column: pa.Array, *, decimal: str, seed: int) -> Fitte
         numbers = to_float64(column)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise LeftOut(f"values of the type {kind} are neither numbers nor text") from error
-    return _fit_numbers(name, numbers, NumberStyle(), column)
+    return _fit_numbers(name, numbers, NumberNotation(), column)
 
 
 def simplified(column: pa.Array) -> pa.Array:
@@ -157,7 +157,7 @@ def _constant(value: object) -> LeftOut:
     return LeftOut(f"constant: every cell is {str(value)[:40] if values_shown() else 'the same'}")
 
 
-def _fit_numbers(name: str, x: np.ndarray, style: NumberStyle, source: pa.Array | None = None) -> Fitted:
+def _fit_numbers(name: str, x: np.ndarray, notation: NumberNotation, source: pa.Array | None = None) -> Fitted:
     """Fit numbers, float64 (n,); `source` holds them as they were in the table, unless words were among them."""
     observed = x[~np.isnan(x)]
     if not len(observed):
@@ -167,7 +167,7 @@ def _fit_numbers(name: str, x: np.ndarray, style: NumberStyle, source: pa.Array 
             raise _constant(observed[0] if source is None else source[0].as_py())
         if observed[0] == 1 and len(observed) > 1:
             return FlagEncoder(), (~np.isnan(x)).astype(np.float32)[:, None]
-    encoder = NumberEncoder(style, RobustScale.fit(x))
+    encoder = NumberEncoder(notation, RobustScale.fit(x))
     fitted = encoder, encoder.of_numbers(x)
     reason = column_kinds.id_reason_of_numbers(name, x)
     if reason is None and source is not None:
@@ -186,11 +186,11 @@ def _fit_text(name: str, column: pa.Array, decimal: str, seed: int) -> Fitted:
         encoded = encoder.encode(column)
         if np.nanmin(encoded) != np.nanmax(encoded):
             return encoder, encoded
-    style, numbers = read_numbers(rest, decimal, len(zeros_and_ones))
-    if style.decimal != decimal:  # then the plain ones are read in that style too
+    notation, numbers = choose_notation(rest, decimal, len(zeros_and_ones))
+    if notation.decimal != decimal:  # then the plain ones are read in that notation too
         rest = distinct_cells(column)
-        style, numbers = read_numbers(rest, decimal)
-    fitted = _fit_mostly_numbers(name, plain, rest, style, numbers)
+        notation, numbers = choose_notation(rest, decimal)
+    fitted = _fit_mostly_numbers(name, plain, rest, notation, numbers)
     if fitted is not None:
         return fitted
     del plain, rest, zeros_and_ones  # as large as the column
@@ -198,7 +198,7 @@ def _fit_text(name: str, column: pa.Array, decimal: str, seed: int) -> Fitted:
 
 
 def _fit_mostly_numbers(
-    name: str, plain: np.ndarray, rest: Distinct, style: NumberStyle, numbers: np.ndarray
+    name: str, plain: np.ndarray, rest: Distinct, notation: NumberNotation, numbers: np.ndarray
 ) -> Fitted | None:
     """Fit a column of text whose cells are mostly numbers, or return None."""
     rows = joined(plain, rest, numbers)
@@ -213,8 +213,8 @@ def _fit_mostly_numbers(
         if share < MIXED_SHARE or not few_words or len(np.unique(rows[~np.isnan(rows)])) <= MAX_ONE_HOT:
             return None
     if n_words < max(2.0, WORD_SHARE * (n_numbers + n_words)):
-        return _fit_numbers(name, rows, style)
-    encoder = NumberEncoder(style, RobustScale.fit(rows), words=True)
+        return _fit_numbers(name, rows, notation)
+    encoder = NumberEncoder(notation, RobustScale.fit(rows), words=True)
     return encoder, encoder.of_numbers(rows, is_word)
 
 

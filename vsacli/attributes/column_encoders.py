@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from vsacli.attributes import column_kinds
 from vsacli.attributes.column_kinds import FALSE_WORDS, TRUE_WORDS
-from vsacli.attributes.numbers import NumberStyle, parse_numbers, plain_numbers, set_plain_apart, to_float64
+from vsacli.attributes.numbers import NumberNotation, parse_numbers, plain_numbers, set_plain_apart, to_float64
 from vsacli.attributes.scaling import RobustScale
 from vsacli.tables.distinct import Distinct, distinct_cells
 
@@ -70,7 +70,7 @@ class NumberEncoder:
     If enough cells are words, a second attribute is 1 where the cell holds a word and 0 where a number.
     """
 
-    style: NumberStyle
+    notation: NumberNotation
     scale: RobustScale
     words: bool = False
 
@@ -84,11 +84,11 @@ class NumberEncoder:
                 return self.of_numbers(to_float64(column))
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
                 column = as_text(column)
-        numbers = plain_numbers(column, self.style.decimal)
+        numbers = plain_numbers(column, self.notation.decimal)
         if numbers is not None:
             return self.of_numbers(numbers)
-        plain, rest = set_plain_apart(column, self.style.decimal)
-        numbers = parse_numbers(rest.values, self.style)
+        plain, rest = set_plain_apart(column, self.notation.decimal)
+        numbers = parse_numbers(rest.values, self.notation)
         return self.of_numbers(joined(plain, rest, numbers), word_rows(rest, numbers))
 
     def of_numbers(self, numbers: np.ndarray, is_word: np.ndarray | None = None) -> np.ndarray:

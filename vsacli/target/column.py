@@ -24,7 +24,7 @@ from vsacli.target.label_notes import near_spellings, not_learned_from, often_mi
 from vsacli.target.missing import missing_labels, normalize
 from vsacli.target.number_style import NumberStyle
 from vsacli.target.task_rule import judge, spelled_like_codes
-from vsacli.target.written_number import is_infinite, read_numbers
+from vsacli.target.written_number import infinities, read_numbers
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -344,9 +344,8 @@ def _read_numeric(found: _Distinct, given: np.ndarray, kind: pa.DataType, decima
         keys = [found.keys[i] for i in given]
         read, decimal = read_numbers(keys, decimal)
         values = np.array([np.nan if number is None else number.value for number in read])
-        for i in np.flatnonzero(np.isnan(values)):
-            if is_infinite(keys[i]):
-                values[i] = -np.inf if keys[i][0] in "-−" else np.inf
+        rest = np.flatnonzero(np.isnan(values))
+        values[rest] = infinities([keys[i] for i in rest])
         written = [number for number in read if number is not None]
         if not written:
             return _Numeric(values, bool(np.isinf(values).any()), "words", decimal=decimal)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from vsacli.attributes.digits import ASCII, Script
+from vsacli.tables.numbers.digits import ASCII, Script
 from vsacli.target.written_number import WrittenNumber
 
 _LEAST_SIGNIFICANT = 6  # fills never carry fewer significant digits than this for want of digits in the given ones

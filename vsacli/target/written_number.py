@@ -1,11 +1,9 @@
-"""Numbers as a user writes them in a label column, understood with all that it takes to write others alike.
+"""Numbers of a label column, with all that it takes to write others alike.
 
-Understood are an optional sign, digits (of any script) with an optional decimal mark (``.`` or ``,``) and exponent,
-thousands set apart (``1,204.50``, ``1.204,50``, ``1 204,50``, ``1'204.50``, ``12,04,500``), one currency sign or code
-before or after, ``%`` or ``‰`` after, or a unit that all labels have (``59.3 kg``). Also negative are ``(400.22)``, if
-others are not in parentheses, and ``400.22-``. A limit (``<0.05``, ``65+``) is read as the number beside the sign,
-unless most labels are limits. Spreadsheets write ``="12.5"``; heights are written ``5'11"``. A percentage stays the
-number that is written: ``45%`` is 45.
+What a number is, :mod:`vsacli.tables.numbers.notation` says for attributes and labels alike. Here, a number has the
+affix of the others (currency, percent sign, unit), or is none; parentheses are negative if others are not in them; a
+limit (``<0.05``, ``65+``) is the number beside the sign, unless most labels are limits. Spreadsheets write ``="12.5"``.
+A percentage stays the number that is written: ``45%`` is 45.
 """
 
 from __future__ import annotations
@@ -16,55 +14,18 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from vsacli.attributes.digits import ASCII, Script, to_ascii
+import pyarrow as pa
+import pyarrow.compute as pc
 
-_SPACE = r"[ \u00a0\u202f]?"
-_CURRENCY = (
-    r"[$€£¥₹₩₽₺₪₫₴฿¢]|(?:US|A|C|NZ|HK)\$|USD|EUR|GBP|CHF|JPY|CNY|INR|SEK|NOK|DKK|PLN|CZK|CAD|AUD|BRL|R\$|zł|kr|Rs\.?"
-)
-_UNIT = r"""[^\s\d.,:;()<>+\-−/\\|_=~&@!?*'"%‰#№][^\s\d()'"]{0,11}[23]?(?:[ ][^\s\d()'"]{1,12})?"""
-_NUMBER = r"""
-    (?P<bound>(?:<=|>=|[<>≤≥~≈])[ ]?)?
-    (?P<open>\()? (?P<sign>[+\-−]?) (?P<prefix>(?:{currency}){space})? (?P<inner>\()? (?P<sign2>[+\-−]?)
-    (?:
-        (?P<grouped>[1-9][0-9]{{0,2}}(?P<group>[{groups}])[0-9]{{3}}(?:(?P=group)[0-9]{{3}})*)
-      | (?P<lakhs>[1-9][0-9]?(?:{comma}[0-9]{{2}})+{comma}[0-9]{{3}})
-      | (?P<whole>[0-9]*)
-    )
-    (?:(?P<mark>{mark})(?P<fraction>[0-9]*))?
-    (?P<exponent>[eE][+\-]?[0-9]+)?
-    (?P<end>\))? (?P<suffix>{space}(?:%|‰|{currency}{unit}))? (?P<close>\))? (?P<tail>[+\-−])?
-"""
+from vsacli.tables.numbers.digits import ASCII, Script, to_ascii
+from vsacli.tables.numbers.notation import CURRENCY, FACTORS, parse, unit_key
 
-
-def _patterns(unit: str) -> dict[str, re.Pattern[str]]:
-    return {
-        mark: re.compile(
-            _NUMBER.format(
-                currency=_CURRENCY,
-                space=_SPACE,
-                unit=unit,
-                comma=re.escape(groups),
-                groups=groups + r" \u00a0\u202f'’",
-                mark=re.escape(mark),
-            ),
-            re.VERBOSE,
-        )
-        for mark, groups in ((".", ","), (",", "."))
-    }
-
-
-_BARE, _WITH_UNIT = _patterns(""), _patterns(f"|{_UNIT}")
+_NO_UNIT = re.compile(rf"\s*(?:%|‰|{CURRENCY})?")
 _WRAPPED = re.compile(r'="(.*)"')
-_FEET = re.compile(
-    r"(?P<feet>[0-9]{1,2})(?P<mark>\s*(?:['′’]|ft\.?|feet)\s*)(?P<inches>[0-9]{1,2}(?:[.,][0-9]+)?)"
-    r"""(?P<end>\s*(?:["″”]|''|′′|’’|in\.?|inches)?)"""
-)
-_INFINITE = re.compile(r"[+\-−]?(inf(inity)?|∞|[0-9]*\.?[0-9]*e\+?[0-9]+)", re.IGNORECASE)
 _ORDINALS = frozenset({"st", "nd", "rd", "th"})
-_FACTORS = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "bn": 1e9}
 _MAIN_UNIT = 0.9  # share of the labels with a unit that must have the same, if there are at least ...
 _MANY = 10  # ... so many; of fewer, all
+_PARTS = ("open", "bound", "sign", "prefix", "inner", "sign2", "number", "exponent", "suffix", "tail")
 
 
 @dataclass(frozen=True)
@@ -94,12 +55,6 @@ class WrittenNumber:
         return self.prefix.strip(), unit_key(self.suffix.strip()), self.feet is not None
 
 
-def unit_key(unit: str) -> str:
-    """One spelling of a unit: kg, Kg, kgs and kg. are the same; M and m are not."""
-    key = unit.rstrip(".")
-    return key.casefold().removesuffix("s") if len(key) > 1 else key
-
-
 def read_number(text: str, decimal: str = ".", *, units: bool = False) -> WrittenNumber | None:
     """Read one cell (without surrounding white space) as a number; None if it is not a finite one.
 
@@ -112,72 +67,69 @@ def read_number(text: str, decimal: str = ".", *, units: bool = False) -> Writte
     units
         It may have a unit.
     """
-    wrapped = _WRAPPED.fullmatch(text)
-    spelled, script = to_ascii(wrapped[1] if wrapped else text, decimal)
-    number = _feet(spelled, decimal) or _number(spelled, decimal, units)
-    if number is None or not math.isfinite(number.value):
-        return None
-    return replace(number, wrapped=wrapped is not None, script=script)
+    number = _read([text], decimal)[0]
+    return number if number is None or units or not _has_unit(number) else None
 
 
-def _feet(text: str, decimal: str) -> WrittenNumber | None:
-    found = _FEET.fullmatch(text)
-    if found is None:
-        return None
-    whole, _, fraction = found["inches"].partition(decimal)
-    if not whole.isdigit() or not (not fraction or fraction.isdigit()) or float(whole) >= 12:
-        return None
-    value = 12 * int(found["feet"]) + float(f"{whole}.{fraction or '0'}")
-    marks = (found["mark"], found["end"])
-    return WrittenNumber(value, "", "", "", found["feet"], fraction, "", bool(fraction), "", feet=marks)
+def _has_unit(number: WrittenNumber) -> bool:
+    return _NO_UNIT.fullmatch(number.suffix) is None
 
 
-def _number(text: str, decimal: str, units: bool) -> WrittenNumber | None:
-    found = (_WITH_UNIT if units else _BARE)[decimal].fullmatch(text)
-    if found is None:
+def _read(texts: Sequence[str], decimal: str) -> list[WrittenNumber | None]:
+    """Read cells as numbers, with a unit or without; None where a cell is not a finite one."""
+    wrapped = [_WRAPPED.fullmatch(text) for text in texts]
+    spelled = [to_ascii(w[1] if w else text, decimal) for text, w in zip(texts, wrapped, strict=True)]
+    found = parse(pa.array([text for text, _ in spelled], pa.large_string()), decimal)
+    parts = [pc.struct_field(found.parts, name).to_pylist() for name in _PARTS]
+    feet = [pc.struct_field(found.feet, name).to_pylist() for name in ("feet", "mark", "inches", "end")]
+    out: list[WrittenNumber | None] = []
+    for value, own, tall, (text, script), w in zip(
+        found.values.tolist(), zip(*parts, strict=True), zip(*feet, strict=True), spelled, wrapped, strict=True
+    ):
+        number = None
+        if math.isfinite(value):
+            number = _number(value, decimal, *own) if tall[0] is None else _in_feet(value, decimal, *tall)
+        if number is not None and (w or script is not ASCII or "−" in text):
+            sign = number.sign.replace("-", "−") if "−" in text else number.sign
+            number = replace(number, sign=sign, wrapped=w is not None, script=script)
+        out.append(number)
+    return out
+
+
+def _in_feet(value: float, decimal: str, feet: str, mark: str, inches: str, end: str) -> WrittenNumber:
+    fraction = inches.partition(decimal)[2]
+    return WrittenNumber(value, "", "", "", feet, fraction, "", bool(fraction), "", feet=(mark, end))
+
+
+def _number(value: float, decimal: str, *parts: str) -> WrittenNumber | None:
+    part = dict(zip(_PARTS, parts, strict=True))
+    if part["suffix"].strip() in _ORDINALS:
         return None
-    part = found.groupdict(default="")
-    whole, fraction = part["whole"], part["fraction"]
-    group = part["group"]
-    if part["lakhs"]:
-        group = "." if decimal == "," else ","
-    if group:
-        whole = (part["grouped"] or part["lakhs"]).replace(group, "")
-    brackets = "(" if part["open"] else "$(" if part["inner"] else ""
-    signs = [sign for sign in (part["sign"], part["sign2"], part["tail"], brackets) if sign]
+    spelled, mark, fraction = part["number"].partition(decimal)
+    group = next((c for c in spelled if not c.isdigit()), "")
+    pieces = spelled.split(group) if group else [spelled]
     limit = part["tail"] == "+"
-    if (not whole and not fraction) or len(signs) > 1 + limit or _is_ordinal(part["suffix"]):
-        return None
-    if part["open"] and part["inner"]:
-        return None
-    if bool(part["open"]) + bool(part["inner"]) != bool(part["end"]) + bool(part["close"]):
-        return None
-    sign = part["sign"] or part["sign2"] or ("" if limit else part["tail"])
-    value = float(f"{whole or '0'}.{fraction or '0'}{part['exponent']}")
     return WrittenNumber(
-        value=-value if sign in ("-", "−") or brackets else value,
-        sign=sign,
+        value=value,
+        sign=part["sign"] or part["sign2"] or ("" if limit else part["tail"]),
         prefix=part["prefix"],
         suffix=part["suffix"],
-        whole=whole,
+        whole="".join(pieces),
         fraction=fraction,
         group=group,
-        mark=bool(part["mark"]),
+        mark=bool(mark),
         exponent=part["exponent"],
-        lakhs=bool(part["lakhs"]),
-        brackets=brackets,
+        lakhs=len(pieces) > 2 and len(pieces[1]) == 2,
+        brackets="(" if part["open"] else "$(" if part["inner"] else "",
         trailing=bool(part["tail"]) and not limit,
         bound=bool(part["bound"]) or limit,
     )
 
 
-def _is_ordinal(suffix: str) -> bool:
-    return suffix.strip() in _ORDINALS
-
-
-def is_infinite(text: str) -> bool:
-    """Whether a cell that :func:`read_number` refuses says infinity: ``inf``, ``-Infinity``, ``∞``, ``1e400``."""
-    return _INFINITE.fullmatch(text) is not None
+def infinities(texts: Sequence[str]) -> list[float]:
+    """Infinity for each cell that says so (``inf``, ``-Infinity``, ``∞``, ``1e400``), NaN for any other."""
+    values = parse(pa.array(texts, pa.large_string()), ".").values.tolist()
+    return [value if math.isinf(value) else math.nan for value in values]
 
 
 def read_numbers(texts: Sequence[str], decimal: str = ".") -> tuple[list[WrittenNumber | None], str]:
@@ -194,26 +146,32 @@ def read_numbers(texts: Sequence[str], decimal: str = ".") -> tuple[list[Written
     decimal
         The decimal mark that was taken.
     """
-    numbers, decimal = _alike(texts, decimal, units=False)
-    if None in numbers:
-        measured, mark = _alike(texts, decimal, units=True)
-        if measured.count(None) < numbers.count(None):
-            return measured, mark
-    return numbers, decimal
-
-
-def _alike(texts: Sequence[str], decimal: str, units: bool) -> tuple[list[WrittenNumber | None], str]:
     other = "," if decimal == "." else "."
-    numbers = [read_number(text, decimal, units=units) for text in texts]
+    readings = {decimal: _read(texts, decimal)}
+    if any(number is None or _has_unit(number) for number in readings[decimal]):
+        readings[other] = _read(texts, other)
+    numbers, mark = _alike(readings, units=False)
     if None in numbers:
-        again = [read_number(text, other, units=units) for text in texts]
-        if again.count(None) < numbers.count(None):
-            numbers, decimal = again, other
+        measured, other = _alike(readings, units=True)
+        if measured.count(None) < numbers.count(None):
+            return measured, other
+    return numbers, mark
+
+
+def _alike(readings: dict[str, list[WrittenNumber | None]], units: bool) -> tuple[list[WrittenNumber | None], str]:
+    """The reading with the most numbers, the first of those, less the numbers that are not like the others."""
+    allowed = {
+        mark: [n if n is None or units or not _has_unit(n) else None for n in numbers]
+        for mark, numbers in readings.items()
+    }
+    decimal = min(allowed, key=lambda mark: allowed[mark].count(None))
+    numbers = allowed[decimal]
+    n = len(numbers)
     read = [number for number in numbers if number is not None]
     if units:
         read = _of_one_unit(read)
         if not read:
-            return [None] * len(texts), decimal
+            return [None] * n, decimal
         scaled = iter(read)
         numbers = [None if number is None else next(scaled) for number in numbers]
     bare = ("", "", False)
@@ -224,7 +182,7 @@ def _alike(texts: Sequence[str], decimal: str, units: bool) -> tuple[list[Writte
         numbers = [number if number is not None and number.affix in accepted else None for number in numbers]
     read = [number for number in numbers if number is not None]
     if read and all(number.brackets and not number.mark and not number.group for number in read):
-        return [None] * len(texts), decimal  # (1), (2), (3) number something
+        return [None] * n, decimal  # (1), (2), (3) number something
     if 2 * sum(number.bound for number in read) > len(read):
         numbers = [None if number is None or number.bound else number for number in numbers]
     return numbers, decimal
@@ -235,11 +193,11 @@ def _of_one_unit(numbers: Sequence[WrittenNumber]) -> list[WrittenNumber]:
     units = Counter(number.suffix.strip() for number in numbers if number.suffix.strip())
     if not units:
         return []
-    if units.keys() <= _FACTORS.keys() and len(units) > 1:
+    if units.keys() <= FACTORS.keys() and len(units) > 1:
         main = units.most_common(1)[0][0]
         suffix = next(number.suffix for number in numbers if number.suffix.strip() == main)
         return [
-            replace(n, value=n.value * _FACTORS.get(n.suffix.strip(), 1.0) / _FACTORS[main], suffix=suffix)
+            replace(n, value=n.value * FACTORS.get(n.suffix.strip(), 1.0) / FACTORS[main], suffix=suffix)
             for n in numbers
         ]
     keys = Counter[str]()

@@ -1,4 +1,4 @@
-"""Digits of other scripts (Arabic-Indic, Persian, Devanagari, full-width, ...) with their marks, as ASCII."""
+"""Digits and signs of other scripts (Arabic-Indic, Persian, Devanagari, full-width, ...), as ASCII."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 
 _DECIMAL_MARKS = "٫．"
 _GROUP_MARKS = "٬，"
-_OTHER_MARKS = str.maketrans({"٪": "%", "؉": "‰", "−": "-"})
-_OTHER_DIGIT = r"[^0-9\P{Nd}]"
+_OTHER_SIGNS = str.maketrans("٪％؉（）＋－＜＞", "%%‰()+-<>")
+_TO_SPELL = r"[^0-9\P{Nd}]|[٪％؉（）＋－＜＞]"
 
 
 @dataclass(frozen=True)
@@ -36,14 +36,15 @@ ASCII = Script()
 
 
 def to_ascii(text: str, decimal: str = ".") -> tuple[str, Script]:
-    """Spell a cell's digits and their marks in ASCII; `decimal` is the decimal mark that ASCII numbers have."""
+    """Spell a cell's digits and their signs in ASCII; `decimal` is the decimal mark that ASCII numbers have."""
     if text.isascii():
         return text, ASCII
+    text = text.translate(_OTHER_SIGNS)
     digit = next((c for c in text if c.isdecimal() and not c.isascii()), None)
     if digit is None:
         return text, ASCII
     own = [next((mark for mark in marks if mark in text), "") for marks in (_DECIMAL_MARKS, _GROUP_MARKS)]
-    spelled = "".join(str(unicodedata.decimal(c)) if c.isdecimal() else c for c in text.translate(_OTHER_MARKS))
+    spelled = "".join(str(unicodedata.decimal(c)) if c.isdecimal() else c for c in text)
     table = dict.fromkeys(map(ord, _DECIMAL_MARKS), decimal)
     table |= dict.fromkeys(map(ord, _GROUP_MARKS), "." if decimal == "," else ",")
     return spelled.translate(table), Script(chr(ord(digit) - unicodedata.decimal(digit)), *own)
@@ -51,7 +52,7 @@ def to_ascii(text: str, decimal: str = ".") -> tuple[str, Script]:
 
 def with_ascii_digits(values: pa.Array, decimal: str) -> pa.Array:
     """The values of a column of text, each with its digits in ASCII."""
-    if not pc.any(pc.match_substring_regex(values, _OTHER_DIGIT)).as_py():
+    if not pc.any(pc.match_substring_regex(values, _TO_SPELL)).as_py():
         return values
     spelled = [None if value is None else to_ascii(value, decimal)[0] for value in values.to_pylist()]
     return pa.array(spelled, values.type)
