@@ -36,7 +36,7 @@ def suggestions_csv(study: Study) -> bytes:
     run, table = study.run, study.run.table
     how = format_of(table)
     classes = run.target.kind == "classification"
-    form = RowsToLabel.of(table.columns, run.column, run.options.target, classes=classes)
+    form = RowsToLabel.of(table, run.column, run.options.target, classes=classes)
     rows = study.missing_rows[study.suggested] - run.n_above
     certain = [how.number(spelled_certainty(float(c), classes=classes)) for c in run.certainty[study.suggested]]
     guesses = run.spelled(study.suggested)

@@ -72,7 +72,7 @@ def give_back(table: WritableTable, sources: Sequence[Table], options: ReadOptio
     column = table.find(options.target) if contexts[0].table_has(options.target) else None
     own = _own_labels(table, column, options)
     cells = None if column is None else label_cells(table, column)
-    skip = {column, *prepare.excluded_columns(table, options)}
+    skip = {column, *prepare.excluded_columns(table, options), *table.nested}
     labels: list[pa.Array] = []
     spelled: list[str] = []
     rest: list[LabeledContext] = []

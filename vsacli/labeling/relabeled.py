@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
@@ -64,6 +64,10 @@ class RelabeledTable:
     @property
     def is_text(self) -> bool:
         return self.base.is_text
+
+    @property
+    def nested(self) -> Mapping[int, str]:
+        return self.base.nested
 
     def find(self, name: str) -> int:
         return find_column(self._columns, name, self.name)

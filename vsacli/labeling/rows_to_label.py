@@ -10,8 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from vsacli.labeling.extra_columns import free_name
+
+if TYPE_CHECKING:
+    from vsacli.tables.table import Table
 
 
 @dataclass(frozen=True)
@@ -36,13 +40,13 @@ class RowsToLabel:
     header: list[str]
 
     @classmethod
-    def of(cls, columns: Sequence[str], column: int | None, target: str, *, classes: bool) -> RowsToLabel:
+    def of(cls, table: Table, column: int | None, target: str, *, classes: bool) -> RowsToLabel:
         """The form for a table.
 
         Parameters
         ----------
-        columns : sequence of str
-            Its header.
+        table : Table
+            Columns whose cells hold several values are left out: a line of text cannot say them.
         column : int, optional
             The place of the label column, if it has one.
         target : str
@@ -50,13 +54,14 @@ class RowsToLabel:
         classes : bool
             The certainty is a confidence, not a standard deviation.
         """
+        columns = table.columns
         taken = set(columns)
         guess, certainty = (
             free_name(name, taken) for name in (f"{target}_guess", f"{target}_{'confidence' if classes else 'std'}")
         )
         row = row_number_column(columns)
         name = target if column is None else columns[column]
-        others = [j for j in range(len(columns)) if j != column]
+        others = [j for j in range(len(columns)) if j != column and j not in table.nested]
         return cls(name, guess, certainty, row, others, [name, guess, certainty, row, *(columns[j] for j in others)])
 
 
