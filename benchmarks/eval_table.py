@@ -45,6 +45,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1000)
     parser.add_argument("--columns", type=int, default=20)
     parser.add_argument("--labels", default="1000,100")
+    parser.add_argument("--thorough", action="store_true")
     args = parser.parse_args()
     for kind in ("classes", "numbers"):
         for labels in map(int, args.labels.split(",")):
@@ -53,6 +54,7 @@ def main() -> None:
                 make_table(path, args.rows, args.columns, labels, kind == "classes")
                 before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
                 command = [sys.executable, "-m", "vsacli", "eval", str(path), "--target", "label"]
+                command += ["--thorough"] * args.thorough
                 subprocess.run(command, check=True, capture_output=True)
                 wall, after = time.monotonic() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
             cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,8 @@ import numpy as np
 import pytest
 
 from vsacli.checkpoints.folder import save_checkpoint
-from vsacli.cli.sections import Section, plain, show
+from vsacli.cli.layout import Section
+from vsacli.cli.sections import plain, show
 
 from ..tiny import tiny_model
 
@@ -49,7 +51,8 @@ def numbers_csv(n: int = 60, labeled: int = 40, seed: int = 0) -> bytes:
 def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of three small tables, its cache in this test's own folder."""
     monkeypatch.setenv("VSA_CACHE", str(tmp_path / "cache"))
-    folder = tmp_path / "suite"
+    monkeypatch.chdir(tmp_path)
+    folder = Path("suite")
     folder.mkdir()
     for i in range(3):
         (folder / f"t{i}.csv").write_bytes(classes_csv(labeled=60, seed=i).replace(b"label", b"target"))
@@ -75,21 +78,83 @@ def test_an_easy_table_can_be_trusted(vsa, write: Write) -> None:
     assert done.code == 0
     text = done.stdout.decode()
     assert "60 rows, 40 with a label" in text
+    assert table_row(done.stdout, "Hidden labels", "centroid")[1:] == ["1.000 ± 0.044", "1.000 ± 0.044", "1.000"]
+    assert "Yes: about 100% of the labels should be right (95% interval 91-100%)." in text.splitlines()
+    assert text.splitlines()[-2] == "Next: fill in the labels."
+    assert "Classes (centroid)" not in text
+    assert path.read_bytes() == before
+    assert re.fullmatch(r"vsa: 2 methods, 10 rounds each: about \d+ s\n", done.stderr)
+
+
+def test_everything_that_is_known(vsa, write: Write) -> None:
+    path = write("easy.csv", classes_csv())
+    done = vsa("eval", path, "-t", "label", "--methods", "centroid,prior", "--full", "--thorough", "-q")
     assert table_row(done.stdout, "Hidden labels", "centroid")[1].startswith("1.000 [0.9")
     assert table_row(done.stdout, "Classes (centroid)", "red")[1:] == ["20", "1.000", "1.000", "1.000"]
     assert table_row(done.stdout, "Known class", "blue")[1:] == ["80", "0"]  # each label was hidden four times
-    assert text.splitlines()[-1] == "Yes: about 100% of the labels should be right (95% interval 91-100%)."
-    assert path.read_bytes() == before
+    assert table_row(done.stdout, "accuracy by number of labels", "prior")[1:4] == ["0.500", "0.500", "0.500"]
     assert done.stderr == ""
+
+
+def test_the_next_command_runs(vsa, write: Write, monkeypatch, tmp_path: Path) -> None:
+    """Whatever the figures say, the last line is a command that works."""
+    monkeypatch.chdir(tmp_path)
+    write("it's one.csv", classes_csv())
+    write("noise.csv", classes_csv(noise=True))
+    write("numbers.csv", numbers_csv(labeled=8))
+    for name, target, method, option in (
+        ("it's one.csv", "label", "centroid", "--confidence"),
+        ("noise.csv", "label", "centroid", "--suggest-to"),
+        ("numbers.csv", "price", "ridge", "--suggest-to"),
+    ):
+        last = vsa("eval", name, "-t", target, "--methods", method).stdout.decode().splitlines()[-1]
+        program, *args = shlex.split(last)
+        assert program == "vsa"
+        assert option in args
+        done = vsa(*args)
+        assert done.code == 0, done.stderr
+        assert (tmp_path / "labeled.csv").read_bytes().count(b"\n") == 61
+
+
+def test_the_report_of_a_table_is_narrow(vsa, write: Write) -> None:
+    """Names are shortened and columns stand below each other; no number is cut."""
+    rng = np.random.default_rng(0)
+    names = [f"a rather long name of class {c}, which nobody would want to read twice" for c in "ABCDEFGHIJ"]
+    x = rng.normal(0, 1, (90, 2)) + 5 * np.column_stack([np.arange(90) % 10, np.arange(90) % 3])
+    cells = [f'{u:.2f},{v:.2f},"{names[i % 10]}"' for i, (u, v) in enumerate(x)]
+    path = write(f"{'n' * 90}.csv", "\n".join(["x,y,label", *cells, ""]).encode())
+    for full in ((), ("--full",)):
+        text = vsa("eval", path, "-t", "label", "--methods", "centroid,prior", *full).stdout.decode()
+        assert max(map(len, text.splitlines())) <= 100
+        figures = re.findall(r"^centroid +(.*)$", text, re.MULTILINE)
+        assert len(figures) == (2 if full else 1)
+        assert all(re.fullmatch(r"[\d.±\[\], ]+( m?s)?", line) for line in figures)
+    # What the ten names have in common is left out, so that they can be told apart.
+    counts = re.findall(r"^… of class [A-J], which no…((?: +\d+)+)$", text, re.MULTILINE)
+    assert sum(int(n) for line in counts for n in line.split()) == 90  # the confusion matrix, in parts
+
+
+def test_a_terminal_of_80_columns(write: Write) -> None:
+    from tests.cli.test_hostile_names import on_terminal
+
+    path = write("easy.csv", classes_csv(wrong=3))
+    for options in ((), ("--full",)):
+        code, told = on_terminal("eval", path, "-t", "label", "--methods", "centroid,prior", "-q", *options, columns=80)
+        assert code == 0
+        lines = [re.sub(r"\x1b\[[\d;]*m", "", line) for line in told.splitlines()]
+        assert max(map(len, lines)) <= 80
+        assert any(re.match(r"centroid +0\.975", line) for line in lines)
 
 
 def test_noise_cannot_be_trusted(vsa, write: Write) -> None:
     done = vsa("eval", write("noise.csv", classes_csv(noise=True)), "-t", "label", "--methods", "centroid")
-    assert done.stdout.decode().splitlines()[-1].startswith("No: about ")
+    assert "\nToo early to say: " in done.stdout.decode()
 
 
 def test_a_wrong_label_is_found_by_its_line(vsa, write: Write) -> None:
-    done = vsa("eval", write("t.csv", classes_csv(wrong=10)), "-t", "label", "--methods", "centroid")
+    args = ("eval", write("t.csv", classes_csv(wrong=10)), "-t", "label", "--methods", "centroid")
+    assert "1 known label is contradicted and may be mistakes: --full shows them" in vsa(*args).stdout.decode()
+    done = vsa(*args, "--full")
     row = [line for line in done.stdout.decode().splitlines() if line.startswith("row 11 (line 12)")]
     assert len(row) == 1
     assert row[0].split()[4:6] == ["blue", "red"] or row[0].split()[4:6] == ["red", "blue"]
@@ -97,20 +162,23 @@ def test_a_wrong_label_is_found_by_its_line(vsa, write: Write) -> None:
 
 def test_few_labels_are_said_to_be_few(vsa, write: Write) -> None:
     done = vsa("eval", write("t.csv", classes_csv(labeled=6)), "-t", "label", "--methods", "centroid")
-    assert done.stdout.decode().splitlines()[-1].startswith("Cannot tell: 6 known labels")
+    assert "\nToo early to say: 6 hidden labels are too few to judge by; " in done.stdout.decode()
 
 
 def test_numbers(vsa, write: Write) -> None:
     done = vsa("eval", write("n.csv", numbers_csv()), "-t", "price", "--methods", "ridge,prior")
     assert done.code == 0
     ridge, prior = (table_row(done.stdout, "Hidden labels", m) for m in ("ridge", "prior"))
-    assert float(ridge[1].split()[0]) < 0.1 < 0.9 < float(prior[1].split()[0])
-    assert "of their variance" in done.stdout.decode().splitlines()[-1]
+    assert float(prior[1].split()[0]) < 0.1 < 0.9 < float(ridge[1].split()[0])
+    assert float(ridge[2]) < 1.5 < 4 < float(prior[2])  # half of the errors, in the units of the table
+    assert re.search(r" Yes: half of .* explain 9\d% of their variance", " ".join(done.stdout.decode().split()))
 
 
 def test_records_of_a_table(vsa, write: Write, tmp_path: Path) -> None:
     out = tmp_path / "r.jsonl"
-    done = vsa("eval", write("t.csv", classes_csv()), "-t", "label", "--methods", "centroid,knn", "--json", out)
+    done = vsa(
+        "eval", write("t.csv", classes_csv()), "-t", "label", "--methods", "centroid,knn", "--json", out, "--thorough"
+    )
     assert done.code == 0
     found = records(out)
     # 5 folds x 4 repeats with all labels, 5 folds each for 1, 2, 3, 5 and 10 labels a class
@@ -147,7 +215,7 @@ def test_checkpoints_are_compared(vsa, write: Write, tmp_path: Path) -> None:
     done = vsa("eval", path, "-t", "label", "--methods", "vsa,prior", *options)
     assert done.code == 0, done.stderr
     rows = [table_row(done.stdout, "Hidden labels", m) for m in ("vsa:a", "vsa:b")]
-    assert rows[0][1:8] == rows[1][1:8]  # the same weights
+    assert rows[0][1:] == rows[1][1:]  # the same weights
     assert plot.read_bytes().startswith(b"\x89PNG")
 
 
@@ -156,9 +224,13 @@ def test_the_bundled_network_is_asked_first(vsa, write: Write, tmp_path: Path, m
     monkeypatch.setattr("vsacli.checkpoints.resolve.bundled_folder", lambda: tmp_path / "models")
     done = vsa("eval", write("t.csv", classes_csv(n=24, labeled=8)), "-t", "label")
     assert done.code == 0, done.stderr
-    assert "Classes (vsa)" in done.stdout.decode()
-    for method in ("vsa", "forest", "logistic", "label-spreading", "prior"):
-        assert table_row(done.stdout, "Hidden labels", method)[1] != "failed"
+    assert re.findall(r"^(\S+) +\d\.\d{3} ± ", done.stdout.decode(), re.MULTILINE) == [
+        *("vsa", "forest", "logistic", "prior")
+    ]
+    thorough = vsa("eval", tmp_path / "t.csv", "-t", "label", "--full", "--thorough")
+    assert "Classes (vsa)" in thorough.stdout.decode()
+    for method in ("vsa", "forest", "logistic", "label-spreading", "graph", "prior"):
+        assert table_row(thorough.stdout, "Hidden labels", method)[1] != "failed"
 
 
 @pytest.mark.parametrize(
@@ -176,6 +248,8 @@ def test_the_bundled_network_is_asked_first(vsa, write: Write, tmp_path: Path, m
         (("--suite", "d", "--natural", "--pool"), "--natural and --pool are two settings"),
         (("t.csv", "-t", "class", "--natural"), "--natural does not go with a TABLE"),
         (("t.csv", "-t", "class", "--pool"), "--pool does not go with a TABLE"),
+        (("--suite", "d", "--full"), "--full does not go with --suite"),
+        (("--suite", "d", "--thorough"), "--thorough does not go with --suite"),
         (("t.csv", "-t", "label", "--plot", "p.bmp"), "--plot p.bmp: a picture is one of .png, .svg, .pdf"),
         (("t.csv", "-t", "label", "--json", "no/such/r.jsonl"), "its folder does not exist"),
         (("t.csv", "-t", "label", "--methods", "logistc"), "did you mean 'logistic'"),
@@ -209,6 +283,7 @@ def test_a_method_that_fails_is_named_and_the_others_go_on(vsa, write: Write, mo
     done = vsa("eval", path, "-t", "label", "--methods", "centroid,logistic")
     assert done.code == 0
     assert "logistic failed: RuntimeError: out of luck" in done.stdout.decode()
+    assert table_row(done.stdout, "Hidden labels", "logistic")[1:] == ["failed"] * 3
     first = vsa("eval", path, "-t", "label", "--methods", "logistic,centroid")
     assert first.code == 1
     assert "logistic failed: RuntimeError: out of luck" in first.stderr

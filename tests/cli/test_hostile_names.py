@@ -15,10 +15,10 @@ HOSTILE = "\x1b[31m\x1b]0;owned\x07\x1b]8;;http://x\x1b\\\x1b]52;c;AAAA\x07\u202
 FORBIDDEN = ("\x1b[31m", "\x1b]0", "\x1b]8", "\x1b]52", "\u202e", "\x9b", "\x00", "\x07")
 
 
-def on_terminal(*args: str | Path) -> tuple[int, str]:
+def on_terminal(*args: str | Path, columns: int = 300) -> tuple[int, str]:
     """Run `vsa` with stdout and stderr on a terminal, and return what it shows."""
     ours, screen = pty.openpty()
-    environment = {**os.environ, "COLUMNS": "300", "TERM": "xterm", "NO_COLOR": "1"}
+    environment = {**os.environ, "COLUMNS": str(columns), "TERM": "xterm", "NO_COLOR": "1"}
     with subprocess.Popen([VSA, *args], stdin=subprocess.DEVNULL, stdout=screen, stderr=screen, env=environment) as run:
         os.close(screen)
         told = bytearray()

@@ -7,8 +7,9 @@ import pytest
 
 from vsacli.evaluation.episodes import make_episode
 from vsacli.evaluation.intervals import Interval, wilson
-from vsacli.evaluation.table import CurvePoint, MethodAnswers, TableAnswer
-from vsacli.evaluation.verdict import confusion, growth, suspicious_rows, threshold, verdict
+from vsacli.evaluation.metrics import certain_half_accuracy
+from vsacli.evaluation.table_answer import CurvePoint, MethodAnswers, TableAnswer
+from vsacli.evaluation.verdict import Verdict, better_rival, confusion, growth, suspicious_rows, threshold, verdict
 
 
 def answered(class_table, confidence: np.ndarray, right: np.ndarray) -> tuple[TableAnswer, MethodAnswers]:
@@ -19,7 +20,9 @@ def answered(class_table, confidence: np.ndarray, right: np.ndarray) -> tuple[Ta
     probs = np.empty((1, n, 2))
     probs[0, np.arange(n), guess] = confidence
     probs[0, np.arange(n), 1 - guess] = 1 - confidence
-    method = MethodAnswers("m", probs=probs, figures={"accuracy": wilson(float(right.mean()), n)})
+    half = certain_half_accuracy(table.y, probs[0])
+    figures = {"accuracy": wilson(float(right.mean()), n), "certain_half_accuracy": wilson(half, n // 2)}
+    method = MethodAnswers("m", probs=probs, figures=figures)
     rows = np.arange(n)
     example = make_episode(table, rows[:2], rows[2:])
     return TableAnswer(table, ["no", "yes"], rows, table.y, 1, [method], [], example, np.arange(len(rows))), method
@@ -27,37 +30,74 @@ def answered(class_table, confidence: np.ndarray, right: np.ndarray) -> tuple[Ta
 
 def test_sure_and_right(class_table) -> None:
     answer, method = answered(class_table, np.full(100, 0.9), np.arange(100) >= 2)
-    assert verdict(answer, method) == "Yes: about 98% of the labels should be right (95% interval 93-99%)."
+    said = verdict(answer, method)
+    assert said.text == "Yes: about 98% of the labels should be right (95% interval 93-99%)."
+    assert said.step == "label"
 
 
 def test_no_better_than_the_common_class(class_table) -> None:
-    answer, method = answered(class_table, np.full(40, 0.9), np.arange(40) % 5 < 3)
-    assert verdict(answer, method).startswith("No: about 60% of the labels should be right (95% interval 45-74%)")
-    assert "always answering 'no' (50%)" in verdict(answer, method)
+    answer, method = answered(class_table, np.full(100, 0.9), np.arange(100) % 20 < 11)
+    said = verdict(answer, method)
+    assert said.text.startswith("No: 55% of the hidden labels came out right (95% interval 45-64%)")
+    assert "not clearly better than a guess: always answering 'no' gets 50%" in said.text
+    assert said.step == "label more"
+    answer, method = answered(class_table, np.full(100, 0.9), np.arange(100) % 20 < 5)
+    assert "worse than a guess" in verdict(answer, method).text
+
+
+def test_few_labels_do_not_discourage(class_table) -> None:
+    """45% of ten is as likely from a method that is right on 70%."""
+    answer, method = answered(class_table, np.full(20, 0.9), np.arange(20) % 20 < 9)
+    assert verdict(answer, method).text.startswith("Too early to say: 45% of the hidden labels came out right")
+    answer, method = answered(class_table, np.full(6, 0.9), np.ones(6, bool))
+    assert verdict(answer, method).text.startswith("Too early to say: 6 hidden labels are too few to judge by; 100%")
 
 
 def test_confidence_tells_which_to_keep(class_table) -> None:
     sure = np.arange(100) < 60
     answer, method = answered(class_table, np.where(sure, 0.85, 0.55), sure | (np.arange(100) % 2 == 0))
-    text = verdict(answer, method)
-    assert text.startswith("In part: about 80%")
-    assert "--min-confidence 0.6: 60% of the rows, 100% of the hidden labels there came out right" in text
+    said = verdict(answer, method)
+    assert said.text.startswith("In part: about 80%")
+    assert "--min-confidence 0.6: 60% of the rows, where 100% of the hidden labels came out right" in said.text
     found = threshold(answer, method)
     assert found is not None
     assert (found.confidence, found.share, found.accuracy) == (0.6, 0.6, 1.0)
+    assert said.threshold == found
+    assert said.step == "keep certain"
 
 
 def test_confidence_that_tells_nothing(class_table) -> None:
     answer, method = answered(class_table, np.full(100, 0.99), np.arange(100) % 5 > 0)
     assert threshold(answer, method) is None
-    assert "does not single out" in verdict(answer, method)
+    assert "no --min-confidence clearly leaves labels that are right 95% of the time" in verdict(answer, method).text
 
 
-def test_too_few_labels_and_failures(class_table) -> None:
+@pytest.mark.parametrize("n", [10, 14, 18, 24, 40])
+def test_a_right_half_is_never_denied(class_table, n: int) -> None:
+    """The surest half of the table is right throughout, so nothing else may be said of the confidence."""
+    rows = np.arange(n)
+    answer, method = answered(class_table, 0.99 - 0.01 * rows, (rows < n // 2) | (rows % 2 == 0))
+    assert method.figures["certain_half_accuracy"].value == 1.0
+    text = verdict(answer, method).text
+    if "--min-confidence 0" not in text and not text.startswith("Too early to say"):
+        assert f"Of the surer half 100% came out right, but {n} hidden labels are too few" in text
+    assert "no --min-confidence" not in text
+
+
+def test_a_method_that_failed(class_table) -> None:
     answer, method = answered(class_table, np.full(6, 0.9), np.ones(6, bool))
-    assert verdict(answer, method).startswith("Cannot tell: 6 known labels")
     method.error = "RuntimeError: no"
-    assert verdict(answer, method) == "No answer: m failed (RuntimeError: no)."
+    assert verdict(answer, method) == Verdict("No answer: m failed (RuntimeError: no).", None)
+
+
+def test_another_method_that_is_clearly_better_is_named(class_table) -> None:
+    answer, method = answered(class_table, np.full(100, 0.9), np.arange(100) % 5 > 1)
+    rival = MethodAnswers("tree", probs=method.probs, figures={"accuracy": wilson(0.65, 100)})
+    answer.methods.append(rival)
+    assert better_rival(answer, method) is None
+    rival.figures["accuracy"] = wilson(0.8, 100)
+    assert better_rival(answer, method) == "tree is better on this table: 80% of the hidden labels right."
+    assert better_rival(answer, rival) is None
 
 
 def test_contradicted_labels_the_surest_first(class_table) -> None:
@@ -82,15 +122,18 @@ def test_numbers(number_table) -> None:
         table, [], rows, y, 1, [method], [], make_episode(table, rows[:5], rows[5:]), np.arange(len(rows))
     )
     method.figures = {"r2": Interval(0.93, 0.91, 0.95), "coverage90": Interval(0.98, 0.9, 1.0)}
-    assert (
-        verdict(answer, method)
-        == "Yes: half of the numbers are within 0.5 of the truth, and they explain 93% of their variance."
+    assert verdict(answer, method).text == (
+        "Yes: half of the hidden numbers came out within 0.5 of the truth; the answers explain 93% of their variance "
+        "(95% interval 91-95%)."
     )
     method.figures = {"r2": Interval(0.7, 0.5, 0.8), "coverage90": Interval(0.5, 0.4, 0.6)}
-    assert verdict(answer, method).startswith("Yes, roughly")
-    assert "deviations are too small" in verdict(answer, method)
+    said = verdict(answer, method)
+    assert said.text.startswith("Yes, roughly")
+    assert "deviations are too small" in said.text
+    assert said.step == "label"
     method.figures["r2"] = Interval(0.05, -0.1, 0.2)
-    assert verdict(answer, method).startswith("No: ")
+    assert verdict(answer, method).text.startswith("No: ")
+    assert verdict(answer, method).step == "label more"
     (wrong,) = suspicious_rows(answer, method)
     assert (wrong.row, wrong.given, wrong.confidence) == (4, pytest.approx(y[4]), pytest.approx(9.0))
 

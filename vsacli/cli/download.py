@@ -121,7 +121,8 @@ def _list(cache_dir: Path | None, json: bool) -> None:
     if json:
         print(jsonlib.dumps(records, indent=1))
         return
-    from vsacli.cli.sections import Section, show
+    from vsacli.cli.layout import Section
+    from vsacli.cli.sections import show
 
     rows = [[printable(r["name"]), r["where"], r["kind"], _size(r["bytes"]), _figure(r) or "-"] for r in records]
     show([Section("Checkpoints", ["name", "where", "task", "size", "validation"], rows)])

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 EPILOG = """\b
 Examples:
   vsa eval data.csv -t class
+  vsa eval data.csv -t class --full --thorough
   vsa eval data.csv -t class --methods vsa,forest --json results.jsonl
   vsa eval --suite tables/ --shots 1,3,5 --json results.jsonl --plot results.png
   vsa eval --suite tables/ --pool --shots 1,3,5,10 --json pool.jsonl
@@ -111,6 +112,15 @@ def evaluate(
     header_line: HeaderLine = None,
     proportions: ProportionsOption = None,
     proportions_from: ProportionsFrom = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="TABLE: print all figures, each class, and labels that may be mistakes.")
+    ] = False,
+    thorough: Annotated[
+        bool,
+        typer.Option(
+            "--thorough", help="TABLE: more methods, each label hidden more often, and fewer labels for comparison."
+        ),
+    ] = False,
     json: Annotated[
         Path | None,
         typer.Option(
@@ -129,8 +139,9 @@ def evaluate(
 ) -> None:
     """Find out how good the labels are.
 
-    Give a TABLE and its --target: known labels are hidden, predicted by every method, and compared; the last line
-    says whether they can be trusted. Or give --suite to compare methods over many tables.
+    Give a TABLE and its --target: known labels are hidden, predicted by the network and by simple methods, and
+    compared; the last lines say whether the labels can be trusted, and what to do next. Or give --suite to compare
+    methods over many tables.
 
     A TABLE is read as by `vsa label`: --na, --no-default-na, --exclude, --include, --delimiter and --encoding
     apply to it.
@@ -144,6 +155,7 @@ def evaluate(
     suite_only |= {"--natural": natural, "--pool": pool}
     table_only |= {"--proportions": proportions, "--proportions-from": proportions_from}
     table_only |= {"--include": include, "--encoding": encoding, "--header-line": header_line}
+    table_only |= {"--full": full, "--thorough": thorough}
     wrong = table_only if suite is not None else suite_only
     for option, value in wrong.items():
         if value:
@@ -204,7 +216,7 @@ def evaluate(
 
     other = partial(read_table, delimiter=delimiter, encoding=encoding)
     known = known_proportions(proportions, proportions_from, options, other)
-    eval_table(read, options, compared, results, known)
+    eval_table(table, read, options, compared, results, known, full=full, thorough=thorough)
 
 
 def _numbers(option: str, text: str | None) -> tuple[int, ...]:

@@ -9,12 +9,14 @@ import numpy as np
 
 from vsacli.cli.console import progress_shown, say
 from vsacli.cli.evalasked import Compared, Results
-from vsacli.cli.evalreport import table_sections
 from vsacli.cli.sections import show
+from vsacli.cli.tablereport import brief_sections, closing_lines, full_sections
 from vsacli.errors import UsageError, VsaError
+from vsacli.evaluation.expected import Expected, read_expected
 from vsacli.evaluation.file import EncodedFile, encode_file
 from vsacli.evaluation.methods import (
     TABLE_METHODS,
+    THOROUGH_METHODS,
     absent_methods,
     asked_methods,
     choose_methods,
@@ -22,31 +24,57 @@ from vsacli.evaluation.methods import (
     picture,
 )
 from vsacli.evaluation.results import write_records
-from vsacli.evaluation.table import TableQuestion, evaluate_table
-from vsacli.evaluation.verdict import verdict
+from vsacli.evaluation.table import evaluate_table
+from vsacli.evaluation.table_answer import TableQuestion
 
 if TYPE_CHECKING:
+    from vsacli.evaluation.run import MethodSpec
+    from vsacli.kinds import TaskKind
     from vsacli.prepare import ReadOptions
     from vsacli.tables.table import Table
     from vsacli.target.proportions import KnownProportions
 
 
 def eval_table(
+    path: str,
     read: Callable[[], Table],
     options: ReadOptions,
     compared: Compared,
     results: Results,
     known: KnownProportions | None = None,
+    *,
+    full: bool = False,
+    thorough: bool = False,
 ) -> None:
-    """Evaluate methods on one table and print the report."""
+    """Evaluate methods on the table at `path` and print the report.
+
+    Parameters
+    ----------
+    path, read
+        Where the table is, and what reads it.
+    options, compared, results, known
+        As the command was given them.
+    full
+        Print everything, not only the narrow table.
+    thorough
+        Ask more methods, more often, and with fewer labels.
+    """
     with progress_shown(results.quiet) as progress:
         file = read()
         encoded = encode_file(file, options, progress)
         kind = encoded.table.kind
-        specs = choose_methods(compared.methods, TABLE_METHODS[kind], kind, compared.checkpoints, compared.device)
+        usual = (THOROUGH_METHODS if thorough else TABLE_METHODS)[kind]
+        specs = choose_methods(compared.methods, usual, kind, compared.checkpoints, compared.device)
         load_checkpoints(specs, kind)
-        question = TableQuestion(tuple(specs), seed=options.seed, shares=_shares(encoded, known))
-        answer = evaluate_table(encoded.table, encoded.classes, question, progress)
+        expected = _expected(specs[0], kind)
+        question = TableQuestion(tuple(specs), options.seed, thorough, shares=_shares(encoded, known))
+
+        def estimated(rounds: int, seconds: float) -> None:
+            asked = f"{len(specs)} method{'' if len(specs) == 1 else 's'}, {rounds} rounds each"
+            say(f"vsa: {asked}: about {max(1, round(seconds))} s")
+
+        told = None if results.quiet else estimated
+        answer = evaluate_table(encoded.table, encoded.classes, question, progress, estimated=told)
     if compared.methods is not None and not results.quiet:
         for method, why in absent_methods(asked_methods(compared.methods), kind):
             say(f"vsa: absent: {method}: {why}")
@@ -57,9 +85,19 @@ def eval_table(
 
         plot_table(results.plot, answer, [picture(answer.example.episode, specs)])
     main = answer.methods[0]
-    show(table_sections(file, encoded, answer, question.shares), [verdict(answer, main)])
+    sections = (full_sections if full else brief_sections)(file, encoded, answer, question.shares)
+    show(sections, closing_lines(path, options.target, answer, expected, full=full, thorough=thorough))
     if main.error is not None:
         raise VsaError(f"{main.label} failed: {main.error}")
+
+
+def _expected(spec: MethodSpec, kind: TaskKind) -> Expected | None:
+    """What the network of the first method got on other tables, if that is recorded."""
+    if spec.method != "vsa":
+        return None
+    from vsacli.baselines.trained import load
+
+    return read_expected(load(dict(spec.settings).get("checkpoint"), kind).path)
 
 
 def _shares(encoded: EncodedFile, known: KnownProportions | None) -> np.ndarray | None:

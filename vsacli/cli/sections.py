@@ -2,44 +2,51 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from vsacli.cli.console import printable
+from vsacli.cli.layout import GAP, Section, blocks, width_of, wrapped
 
-
-@dataclass
-class Section:
-    """A titled table.
-
-    Attributes
-    ----------
-    title : str
-    columns : list of str
-    rows : list of list of str
-        As many cells as columns. The first column is text, the others are numbers.
-    notes : list of str
-        Lines below the table.
-    strong : set of (row, column)
-        Cells to stress (in plain text they carry their own mark).
-    """
-
-    title: str
-    columns: list[str]
-    rows: list[list[str]]
-    notes: list[str] = field(default_factory=list)
-    strong: set[tuple[int, int]] = field(default_factory=set)
+PLAIN_WIDTH = 100  # of a table that goes to a pipe or a file
+LEAST_WIDTH = 40  # a narrower terminal breaks lines itself
+BETWEEN = " " * GAP
+COMMAND = "  vsa "  # begins a closing line that is copied, so it is not broken
 
 
 def show(sections: Sequence[Section], closing: Sequence[str] = ()) -> None:
     """Write the sections, then closing lines; names and classes in them come from people's files."""
     sections, closing = [_printable(section) for section in sections], [printable(line) for line in closing]
     if sys.stdout is not None and sys.stdout.isatty():
-        _show_rich(sections, closing)
+        _show_rich(sections, closing, width())
         return
-    parts = [plain(section) for section in sections] + (["\n".join(closing)] if closing else [])
+    parts = [plain(section) for section in sections]
+    if closing:
+        parts.append("\n".join(line for text in closing for line in _closing_lines(text, PLAIN_WIDTH)))
     print("\n\n".join(parts))
+
+
+def width() -> int:
+    """Columns that the output may take: those of the terminal, or `PLAIN_WIDTH`."""
+    if sys.stdout is None or not sys.stdout.isatty():
+        return PLAIN_WIDTH
+    return max(LEAST_WIDTH, shutil.get_terminal_size().columns)
+
+
+def plain(section: Section, width: int = PLAIN_WIDTH) -> str:
+    """A section as aligned text: columns two spaces apart, so that it can be read and cut."""
+    parts = ["\n".join(BETWEEN.join(line).rstrip() for line in block.lines) for block in blocks(section, width)]
+    table = ["\n\n".join(parts)] if parts else []
+    return "\n".join([*wrapped(section.title, width, BETWEEN), *table, *_notes(section, width)])
+
+
+def _notes(section: Section, width: int) -> list[str]:
+    return [line for note in section.notes for line in wrapped(note, width, BETWEEN)]
+
+
+def _closing_lines(text: str, width: int) -> list[str]:
+    return [text] if text.startswith(COMMAND) else wrapped(text, width)
 
 
 def _printable(section: Section) -> Section:
@@ -49,39 +56,37 @@ def _printable(section: Section) -> Section:
         [[printable(cell) for cell in row] for row in section.rows],
         [printable(note) for note in section.notes],
         section.strong,
+        section.names,
     )
 
 
-def plain(section: Section) -> str:
-    """A section as aligned text: columns two spaces apart, so that it can be read and cut."""
-    lines = [section.title]
-    if section.columns:
-        grid = [section.columns, *section.rows]
-        widths = [max(len(row[j]) for row in grid) for j in range(len(section.columns))]
-        for row in grid:
-            cells = [row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))]
-            lines.append("  ".join(cells).rstrip())
-    return "\n".join([*lines, *section.notes])
-
-
-def _show_rich(sections: Sequence[Section], closing: Sequence[str]) -> None:
-    from rich.box import SIMPLE_HEAD
+def _show_rich(sections: Sequence[Section], closing: Sequence[str], width: int) -> None:
     from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
 
     console = Console(highlight=False)
+
+    def say(text: Text) -> None:  # its lines are as wide as they may be already
+        console.print(text, soft_wrap=True)
+
     for section in sections:
-        console.print(Text(section.title, style="bold cyan"))
-        if section.columns:
-            table = Table(box=SIMPLE_HEAD, pad_edge=False)
-            for j, column in enumerate(section.columns):
-                table.add_column(Text(column), justify="right" if j else "left", no_wrap=not j)
-            for i, row in enumerate(section.rows):
-                table.add_row(*(Text(c, style="bold" if (i, j) in section.strong else "") for j, c in enumerate(row)))
-            console.print(table)
-        for note in section.notes:
-            console.print(Text(note, style="dim"))
+        for line in wrapped(section.title, width, BETWEEN):
+            say(Text(line, style="bold cyan"))
+        for number, block in enumerate(blocks(section, width)):
+            if number:
+                console.print()
+            header, *rows = block.lines
+            say(Text(BETWEEN.join(header)))
+            say(Text("─" * width_of(BETWEEN.join(header)), style="dim"))
+            for i, row in enumerate(rows):
+                line = Text()
+                for j, cell in enumerate(row):
+                    line.append(BETWEEN if j else "")
+                    line.append(cell, style="bold" if (i, j) in block.strong else "")
+                say(line)
+        for line in _notes(section, width):
+            say(Text(line, style="dim"))
         console.print()
-    for line in closing:
-        console.print(Text(line, style="bold"))
+    for text in closing:
+        for line in _closing_lines(text, width):
+            say(Text(line, style="bold"))

@@ -15,14 +15,22 @@ class Interval:
     """A value with its 95% confidence interval; NaN where it is not defined."""
 
     value: float
-    low: float
-    high: float
+    low: float = float("nan")
+    high: float = float("nan")
+
+    @property
+    def half(self) -> float:
+        """Half of the interval's width."""
+        return (self.high - self.low) / 2
 
 
-def wilson(share: float, n: int) -> Interval:
-    """Wilson's interval of a share observed on `n` rows; unlike a bootstrap it is not empty at 0 and 1."""
-    if n == 0:
-        return Interval(float("nan"), float("nan"), float("nan"))
+def wilson(share: float, n: float) -> Interval:
+    """Wilson's interval of a share observed on `n` rows; unlike a bootstrap it is not empty at 0 and 1.
+
+    `n` may be an effective number. The interval is a function of both, so equal shares have equal intervals.
+    """
+    if n <= 0 or not np.isfinite(share):
+        return Interval(float("nan"))
     z2 = Z95**2 / n
     center = (share + z2 / 2) / (1 + z2)
     half = Z95 / (1 + z2) * np.sqrt(share * (1 - share) / n + z2 / (4 * n))

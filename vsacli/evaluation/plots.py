@@ -18,7 +18,7 @@ from vsacli.tasks.episode import Episode
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from vsacli.evaluation.table import TableAnswer
+    from vsacli.evaluation.table_answer import TableAnswer
 
 FORMATS = (".png", ".svg", ".pdf")
 MARKS = "ov^sDPX*<>"

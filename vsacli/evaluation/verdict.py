@@ -1,18 +1,27 @@
-"""One plain sentence: can the labels be trusted? And the figures it rests on."""
+"""A few plain sentences: can the labels be trusted, what else is known, and what to do next."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from vsacli.baselines.base import Floats
+from vsacli.evaluation.expected import Expected
 from vsacli.evaluation.intervals import Interval, extrapolate, wilson
-from vsacli.evaluation.table import MethodAnswers, TableAnswer
+from vsacli.evaluation.table_answer import MethodAnswers, TableAnswer
 
 GOOD = 0.9  # accuracy that needs no second look, on the safe side of the interval
 WANTED = 0.95  # accuracy of the answers that a confidence threshold should leave
+WIDE = 0.25  # width of an interval that leaves much open
 FEW = 10  # hidden labels below which nothing can be said
+MANY = 50  # hidden labels from which on "not better than guessing" is the answer, and not that it is too early to say
+CONFIDENCES = (*(round(0.05 * i, 2) for i in range(2, 20)), 0.97, 0.99)  # thresholds that may be named
+MOST_TRIED = 25  # classes of other tables, as most of them have
+ROUGH = 0.6  # share of the variance of numbers from which on they are of use
+
+Step = Literal["label", "keep certain", "label more"]
 
 
 @dataclass(frozen=True)
@@ -22,6 +31,25 @@ class Threshold:
     confidence: float
     share: float
     accuracy: float
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is said of one method's labels.
+
+    Attributes
+    ----------
+    text : str
+        Whether they can be trusted.
+    step : {"label", "keep certain", "label more"}, or None
+        What to do next; None if the method failed.
+    threshold : Threshold, optional
+        The certain ones to keep.
+    """
+
+    text: str
+    step: Step | None
+    threshold: Threshold | None = None
 
 
 @dataclass(frozen=True)
@@ -41,54 +69,119 @@ class WrongRow:
     confidence: float
 
 
-def verdict(answer: TableAnswer, method: MethodAnswers) -> str:
-    """Whether this method's labels on this table can be trusted, in one sentence."""
+def verdict(answer: TableAnswer, method: MethodAnswers) -> Verdict:
+    """Whether this method's labels on this table can be trusted, by the figures that are shown of it."""
     if method.error is not None:
-        return f"No answer: {method.label} failed ({method.error})."
+        return Verdict(f"No answer: {method.label} failed ({method.error}).", None)
+    return _classes(answer, method) if method.probs is not None else _numbers(answer, method)
+
+
+def _classes(answer: TableAnswer, method: MethodAnswers) -> Verdict:
     n = len(answer.rows)
-    if n < FEW:
-        return (
-            f"Cannot tell: {n} known label{'s' if n > 1 else ''} that can be hidden {'are' if n > 1 else 'is'} too few "
-            f"to judge by; label at least {FEW} rows."
-        )
-    return _classes(answer, method, n) if method.probs is not None else _numbers(answer, method)
-
-
-def _classes(answer: TableAnswer, method: MethodAnswers, n: int) -> str:
     accuracy = method.figures["accuracy"]
     counts = np.bincount(answer.answer[answer.counted], minlength=len(answer.classes))
     common, floor = answer.classes[int(counts.argmax())], float(counts.max() / counts.sum())
-    right = f"about {_percent(accuracy.value)} of the labels should be right (95% interval {_span(accuracy)})"
-    if accuracy.low <= floor:
-        return (
-            f"No: {right}, which is not clearly better than always answering '{common}' ({_percent(floor)}); "
-            "label more rows, or add columns that tell the classes apart."
+    said = f"{_percent(accuracy.value)} of the hidden labels came out right (95% interval {_span(accuracy)})"
+    guess = f"always answering '{common}' gets {_percent(floor)}"
+    if n < FEW:
+        hidden = "1 hidden label is" if n == 1 else f"{n} hidden labels are"
+        return Verdict(f"Too early to say: {hidden} too few to judge by; {said}.", "label more")
+    if accuracy.high <= floor or (accuracy.low <= floor and n >= MANY):
+        better = "worse" if accuracy.high <= floor else "not clearly better"
+        return Verdict(
+            f"No: {said}, which is {better} than a guess: {guess}. Label more rows, or add columns that tell the "
+            "classes apart.",
+            "label more",
         )
+    if accuracy.low <= floor:
+        return Verdict(f"Too early to say: {said}, and {guess}; {n} hidden labels do not tell more.", "label more")
+    right = f"about {_percent(accuracy.value)} of the labels should be right (95% interval {_span(accuracy)})"
     if accuracy.low >= GOOD:
-        return f"Yes: {right}."
-    start = f"Yes, mostly: {right}" if accuracy.value >= GOOD else f"In part: {right}"
+        return Verdict(f"Yes: {right}.", "label")
+    start = f"{'Probably' if accuracy.high - accuracy.low > WIDE else 'Yes, mostly'}: {right}"
+    if accuracy.value < GOOD:
+        start = f"In part: {right}"
     sure = threshold(answer, method)
     if sure is not None:
-        return (
-            f"{start}; keep only the certain ones with --min-confidence {sure.confidence:g}: {_percent(sure.share)} of "
-            f"the rows, {_percent(sure.accuracy)} of the hidden labels there came out right."
+        text = (
+            f"{start}. Keep only the certain ones with --min-confidence {sure.confidence:g}: {_percent(sure.share)} of "
+            f"the rows, where {_percent(sure.accuracy)} of the hidden labels came out right."
         )
-    return f"{start}; its confidence does not single out labels that are right {_percent(WANTED)} of the time."
-
-
-def _numbers(answer: TableAnswer, method: MethodAnswers) -> str:
-    assert method.mean is not None
-    r2, coverage = method.figures["r2"], method.figures["coverage90"]
-    typical = float(np.median(np.abs(method.mean - answer.answer)))
-    error = f"half of the numbers are within {typical:.3g} of the truth"
-    share = f"they explain {_percent(max(0.0, r2.value))} of their variance"
-    if not r2.low > 0:
-        return f"No: {error}, which is not clearly better than answering the mean everywhere; label more rows."
-    bars = (
-        "" if coverage.value >= 0.8 else f"; their deviations are too small (90% intervals held {coverage.value:.0%})"
+        return Verdict(text, "keep certain", sure)
+    half = method.figures["certain_half_accuracy"].value
+    step: Step = "label" if accuracy.value >= GOOD else "label more"
+    if half >= WANTED or n < 2 * FEW:
+        return Verdict(
+            f"{start}. Of the surer half {_percent(half)} came out right, but {n} hidden labels are too few to choose "
+            "a --min-confidence by.",
+            step,
+        )
+    return Verdict(
+        f"{start}. Of the surer half {_percent(half)} came out right: no --min-confidence clearly leaves labels that "
+        f"are right {_percent(WANTED)} of the time.",
+        step,
     )
-    word = "Yes" if r2.low >= GOOD else "Yes, roughly" if r2.value >= 0.6 else "Only as a hint"
-    return f"{word}: {error}, and {share}{bars}."
+
+
+def _numbers(answer: TableAnswer, method: MethodAnswers) -> Verdict:
+    n = len(answer.rows)
+    r2, coverage = method.figures["r2"], method.figures["coverage90"]
+    error = f"half of the hidden numbers came out within {method.typical_error(answer.answer):.3g} of the truth"
+    share = f"the answers explain {_percent(max(0.0, r2.value))} of their variance (95% interval {_span(r2, 0.0)})"
+    if n < FEW:
+        return Verdict(f"Too early to say: {n} hidden numbers are too few to judge by; {error}.", "label more")
+    if not r2.low > 0:
+        if n < MANY and r2.high > 0:
+            return Verdict(f"Too early to say: {error}; {share}.", "label more")
+        return Verdict(
+            f"No: {error}, which is not clearly better than answering the mean everywhere. Label more rows, or add "
+            "columns that say something about the numbers.",
+            "label more",
+        )
+    bars = (
+        ""
+        if coverage.value >= 0.8
+        else f" Their deviations are too small: 90% intervals held {_percent(coverage.value)}."
+    )
+    word = "Yes" if r2.low >= GOOD else "Yes, roughly" if r2.value >= ROUGH else "Only as a hint"
+    return Verdict(f"{word}: {error}; {share}.{bars}", "label" if r2.value >= ROUGH else "label more")
+
+
+def better_rival(answer: TableAnswer, method: MethodAnswers) -> str | None:
+    """A sentence if another method's figure lies above the whole interval of this one's; None if none does."""
+    if method.error is not None:
+        return None
+    name = "accuracy" if method.probs is not None else "r2"
+    others = [m for m in answer.methods if m is not method and m.error is None]
+    best = max(others, key=lambda m: m.figures[name].value, default=None)
+    if best is None or not best.figures[name].value > method.figures[name].high:
+        return None
+    what = "of the hidden labels right" if name == "accuracy" else "of the variance explained"
+    return f"{best.label} is better on this table: {_percent(best.figures[name].value)} {what}."
+
+
+def known_before(expected: Expected, n_labels: int, n_classes: int) -> str | None:
+    """A sentence on what the network got on other tables with as many labels; None if such were not tried."""
+    found = expected.at(n_labels, n_classes)
+    if found is None:
+        return None
+    low, middle, high = found.quartiles
+    if expected.kind == "regression":
+        span = f"{100 * max(0.0, low):.0f}-{_percent(max(0.0, high))}"
+        return (
+            f"On {found.tables} other tables, with as many labels, the network explained {span} of the variance "
+            f"(the middle half of these tables; half of all above {_percent(max(0.0, middle))})."
+        )
+    few, many = found.classes or (n_classes, n_classes)
+    classes = f"{few} classes" if few == many else f"{few} to {many} classes"
+    if many > MOST_TRIED:
+        classes = f"{few} classes or more"
+    labels = f"{found.labels} label{'' if found.labels == 1 else 's'} a class"
+    return (
+        f"On {found.tables} other tables with {classes} and about {labels} the network labeled "
+        f"{_span_of(low, high)} of the rows right (the middle half of these tables; half of all above "
+        f"{_percent(middle)})."
+    )
 
 
 def threshold(answer: TableAnswer, method: MethodAnswers) -> Threshold | None:
@@ -98,7 +191,7 @@ def threshold(answer: TableAnswer, method: MethodAnswers) -> Threshold | None:
     """
     assert method.probs is not None
     confidence, right = _confidence(method.probs[:, answer.counted], answer.answer[answer.counted])
-    for t in (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99):
+    for t in CONFIDENCES:
         above = confidence >= t
         rows = above.mean() * len(answer.rows)
         if rows < max(FEW, 0.1 * len(answer.rows)):
@@ -159,5 +252,9 @@ def _percent(share: float) -> str:
     return f"{100 * share:.0f}%"
 
 
-def _span(interval: Interval) -> str:
-    return f"{100 * interval.low:.0f}-{100 * interval.high:.0f}%"
+def _span(interval: Interval, least: float = float("-inf")) -> str:
+    return _span_of(max(least, interval.low), max(least, interval.high))
+
+
+def _span_of(low: float, high: float) -> str:
+    return f"{100 * low:.0f}-{100 * high:.0f}%"
