@@ -27,6 +27,7 @@ NOT_HERE = {
     "vsa eval": "takes long; tests/cli/test_eval.py has its options",
     "--openml-suite": "needs OpenML",
     "--engine ray": "needs Ray",
+    "--ask": "needs a terminal; tests/cli/test_ask.py has it",
     "completion zsh": "needs zsh; tests/cli/test_completion.py has it",
     "~/.config": "writes where a user's shell looks",
 }

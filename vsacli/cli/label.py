@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from vsacli.cli.ask import Ask, ask_person, check_ask
 from vsacli.cli.console import progress_shown, show_facts
 from vsacli.cli.look import Look, Report, Suggest, SuggestTo
 from vsacli.cli.options import (
@@ -106,6 +107,7 @@ def label(
             help="Write the summary as JSON; `-` means standard output and needs --output.",
         ),
     ] = None,
+    ask: Ask = None,
     report: Report = None,
     suggest: Suggest = None,
     suggest_to: SuggestTo = None,
@@ -158,6 +160,8 @@ def label(
         check_output(output, inputs=inputs)  # before the work, not after it
     elif header_line is not None:
         raise UsageError(f"--header-line is for a text file; the folder {file} is read as Parquet parts")
+    if ask is not None:
+        check_ask(file, folder=folder)
     _check_json(json, output, inputs)
     look = Look(report, suggest, suggest_to)
     look.check(output, json, inputs, folder=folder)
@@ -178,6 +182,10 @@ def label(
                 table = without_filled(table, file, target)
             _check_format(table, output)
             sources = [_read_labeled(path, target, delimiter, encoding) for path in labeled]
+        if ask is not None:
+            from vsacli.asking.answers_file import answers_path
+
+            table, sources = ask_person(table, options, sources, ask, answers_path(file, output))
         with progress_shown(quiet) as progress:
             run = label_table(table, options, labeled=sources, progress=progress, keep=look.wanted)
             account = run.report

@@ -18,36 +18,51 @@ import numpy as np
 from vsacli.support.distances import squared_distances
 
 
-def choose_rows(unlabeled: np.ndarray, labeled: np.ndarray, uncertainty: np.ndarray, n: int) -> np.ndarray:
+def choose_rows(
+    unlabeled: np.ndarray,
+    labeled: np.ndarray,
+    uncertainty: np.ndarray,
+    n: int,
+    *,
+    among: np.ndarray | None = None,
+    scale: float | None = None,
+) -> np.ndarray:
     """Choose the rows whose labels would help most with all rows.
 
     Parameters
     ----------
     unlabeled : ndarray, shape (U, E)
-        Embeddings of the rows that may be chosen.
+        Embeddings of the rows without a label.
     labeled : ndarray, shape (L, E)
         Embeddings of the rows that have a label.
     uncertainty : ndarray, shape (U,)
         Weight of each row, at least 0: one minus its confidence, or its standard deviation.
     n : int
-        How many; all rows if there are fewer.
+        How many; all that may be chosen if there are fewer.
+    among : ndarray of bool, shape (U,), optional
+        Rows that may be chosen; by default all.
+    scale : float, optional
+        The squared distance s; by default the median one.
 
     Returns
     -------
-    ndarray of int64, shape (min(n, U),)
+    ndarray of int64
         Positions in ``unlabeled``, in the order in which they were chosen.
     """
     between, to_labeled = squared_distances(unlabeled, unlabeled), squared_distances(unlabeled, labeled)
-    apart = between[between > 0]
-    scale = float(np.median(apart)) if len(apart) else 1.0
+    if scale is None:
+        apart = between[between > 0]
+        scale = float(np.median(apart)) if len(apart) else 1.0
     kernel = np.exp(-between / scale)
     covered = np.exp(-to_labeled / scale).max(axis=1, initial=0.0)
     weight = np.asarray(uncertainty, np.float64)
     if not weight.any():  # all are certain: coverage alone decides
         weight = np.ones(len(unlabeled))
+    open_to_choice = np.ones(len(unlabeled), bool) if among is None else among
     chosen: list[int] = []
-    for _ in range(min(n, len(unlabeled))):
+    for _ in range(min(n, int(open_to_choice.sum()))):
         gain = weight @ np.maximum(kernel - covered[:, None], 0)
+        gain[~open_to_choice] = -1
         gain[chosen] = -1
         chosen.append(int(gain.argmax()))
         covered = np.maximum(covered, kernel[:, chosen[-1]])

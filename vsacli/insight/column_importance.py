@@ -101,7 +101,7 @@ def column_importances(
     else:
         assert before.mean is not None
         answer = before.mean / (np.abs(before.mean).max() or 1.0)
-    scores = np.array([_association(x[moved][:, part], answer, before.proba is not None) for part in parts])
+    scores = np.array([association(x[moved][:, part], answer, before.proba is not None) for part in parts])
     tried = np.argsort(-scores, kind="stable")[:MOST_COLUMNS]
     out = []
     for number, j in enumerate(tried):
@@ -124,7 +124,7 @@ def _change(before: Answers, after: Answers) -> tuple[float, float]:
     return 0.0, float(np.sqrt(np.mean((a - b) ** 2)) / a.std()) if a.std() else 0.0
 
 
-def _association(x: np.ndarray, answer: np.ndarray, classes: bool) -> float:
+def association(x: np.ndarray, answer: np.ndarray, classes: bool) -> float:
     """The most that an attribute of x (U, A) explains of the answers (or they of it), in [0, 1]."""
     best = 0.0
     for column in x.T.astype(np.float64):

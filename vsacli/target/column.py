@@ -370,7 +370,8 @@ def _no_label(name: str, n: int, tokens: dict[str, int]) -> DataError:
     words = [f"{token!r} in {count}" for token, count in tokens.items() if token]
     hint = f" ({', '.join(words)} of them: --no-default-na makes such words labels)" if words else ""
     return NoLabelError(
-        f"column {name!r} has no label in any of its {n} rows{hint}: give at least one row of each class its label"
+        f"column {name!r} has no label in any of its {n} rows{hint}: give at least one row of each class its label; "
+        "vsa label --ask 10 asks you for some"
     )
 
 

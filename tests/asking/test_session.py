@@ -1,0 +1,128 @@
+"""Questions about a table, answered with the truth."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from vsacli.asking.choose import doubt, rows_to_ask
+from vsacli.asking.session import EVERY, Asking
+from vsacli.errors import DataError
+from vsacli.inference.answers import Answers
+from vsacli.labeling.job import LabelOptions
+from vsacli.labeling.run import label_table
+from vsacli.tables.read import read_table
+
+
+def asking_about(path: Path, lines: list[str], target: str = "label", **more: object) -> Asking:
+    path.write_text("\n".join(lines) + "\n")
+    return Asking(read_table(path), LabelOptions(target=target), **more)
+
+
+def test_from_no_label_to_all_of_them(tmp_path: Path, two_groups):
+    lines = ["name,x,y,label", *(f"n{chr(97 + i)}o,{x:.2f},{y:.2f}," for i, (x, y) in enumerate(two_groups.rows))]
+    asking = asking_about(tmp_path / "t.csv", lines)
+    asked = []
+    for i in range(EVERY + 2):
+        question = asking.question()
+        assert question == asking.question()
+        assert (question.guess is None) == (i < EVERY)
+        assert question.cells[0] == ("name", f"n{chr(97 + question.row)}o")
+        asked.append(question.row)
+        asking.answer(two_groups.truth[question.row])
+    assert len(set(asked)) == len(asked)
+    assert {two_groups.truth[row] for row in asked[:2]} == {"a", "b"}  # one of each group, before anything is known
+    assert set(question.classes) == {"a", "b"}
+    run = label_table(asking.labeled_table(), LabelOptions(target="label"))
+    told = dict(zip(run.labels.rows.tolist(), run.labels.values.to_pylist(), strict=True)) | asking.answers
+    assert [told[i] for i in range(len(two_groups.truth))] == two_groups.truth
+
+
+def test_skipped_rows_are_not_asked_again_and_undo_goes_back(tmp_path: Path, two_groups):
+    asking = asking_about(tmp_path / "t.csv", two_groups.csv().decode().splitlines())
+    assert asking.undo() is None
+    first = asking.question().row
+    asking.skip()
+    second = asking.question().row
+    asking.answer("b")
+    assert asking.undo() == (second, "b")
+    assert asking.question().row == second
+    assert asking.answers == {}
+    assert asking.undo() == (first, None)
+    assert asking.question().row == first
+    asking.skip()
+    rows = set()
+    while (question := asking.question()) is not None:
+        rows.add(question.row)
+        asking.answer(two_groups.truth[question.row])
+    assert rows == {i for i, given in enumerate(two_groups.given) if not given} - {first}
+
+
+def test_numbers(tmp_path: Path):
+    rng = np.random.default_rng(0)
+    x = rng.random((40, 2))
+    y = 3 * x[:, 0] - x[:, 1]
+    cells = [f"{a:.3f},{b:.3f}," for a, b in x]
+    lines = ["u,v,y", *(f"{line}{t:.2f}" for line, t in zip(cells[:4], y, strict=False)), *cells[4:]]
+    asking = asking_about(tmp_path / "t.csv", lines, "y")
+    question = asking.question()
+    assert question.numbers
+    assert question.classes == []
+    assert abs(float(question.guess) - y[question.row]) < 2
+    assert float(question.certainty) > 0
+    with pytest.raises(DataError):
+        asking.check("many words")
+    asking.answer(f"{y[question.row]:.2f}")
+    assert asking.question().row != question.row
+
+
+def test_earlier_answers_count_but_labels_of_the_table_more(tmp_path: Path, two_groups):
+    given = two_groups.given.index(True)
+    missing = two_groups.given.index(False)
+    asking = asking_about(
+        tmp_path / "t.csv", two_groups.csv().decode().splitlines(), answers={given: "z", missing: "b"}
+    )
+    assert asking.answers == {missing: "b"}
+    while (question := asking.question()) is not None and len(asking.answers) < 8:
+        assert question.row not in (given, missing)
+        asking.answer("b")
+
+
+def test_a_table_without_the_label_column(tmp_path: Path, two_groups):
+    lines = ["x,y", *(f"{x:.2f},{y:.2f}" for x, y in two_groups.rows)]
+    asking = asking_about(tmp_path / "t.csv", lines)
+    for _ in range(2):
+        asking.answer(two_groups.truth[asking.question().row])
+    table = asking.labeled_table()
+    assert list(table.columns) == ["x", "y", "label"]
+    run = label_table(table, LabelOptions(target="label"))
+    with (tmp_path / "out.csv").open("wb") as sink:
+        run.write(sink)
+    written = (tmp_path / "out.csv").read_text().splitlines()
+    assert written[0] == "x,y,label"
+    assert [line.rpartition(",")[2] for line in written[1:]] == two_groups.truth
+
+
+def test_first_rows_stand_for_groups_and_later_ones_for_what_is_doubtful():
+    rng = np.random.default_rng(0)
+    centres = np.array([[0, 0], [9, 0], [0, 9], [9, 9]])
+    x = np.concatenate([c + rng.normal(size=(12, 2)) for c in centres]).astype(np.float32)
+    none = np.zeros(48, bool)
+    first = rows_to_ask(x, none, None, 4)
+    assert sorted(first // 12) == [0, 1, 2, 3]
+    labeled = none.copy()
+    labeled[first] = True
+    sure = np.tile([0.98, 0.02], (44, 1))
+    sure[np.flatnonzero(~labeled) // 12 == 2] = [0.55, 0.45]
+    assert rows_to_ask(x, labeled, Answers(sure), 2).tolist()[0] // 12 == 2
+    allowed = np.arange(48) < 24
+    assert (rows_to_ask(x, labeled, Answers(sure), 60, among=allowed) < 24).all()
+    assert len(rows_to_ask(x, labeled, Answers(sure), 60, among=allowed)) == 22
+
+
+def test_doubt():
+    np.testing.assert_allclose(doubt(Answers(np.array([[0.5, 0.5, 0], [0.1, 0.7, 0.2]]))), [1, 0.5])
+    np.testing.assert_allclose(doubt(Answers(mean=np.zeros(2), std=np.array([2.0, 0]))), [2, 0])
+    assert doubt(Answers(np.ones((3, 1)))).tolist() == [0, 0, 0]

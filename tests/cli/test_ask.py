@@ -1,0 +1,181 @@
+"""`vsa label --ask` on a pseudo-terminal, key by key, as a person uses it."""
+
+from __future__ import annotations
+
+import csv
+import fcntl
+import io
+import os
+import pty
+import re
+import select
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+WIDTH = 80
+SECONDS = 240  # on a machine that also has other work
+CTRL_C, CTRL_D = "\x03", "\x04"
+
+
+@dataclass
+class Session:
+    """How a session ended: exit status, standard output, and all that the terminal showed."""
+
+    code: int
+    stdout: str
+    shown: str
+
+
+Answer = Callable[[str], str]
+
+
+def on_terminal(folder: Path, *args: str, keys: Iterable[str | Answer]) -> Session:
+    """Run `vsa label` on a terminal of 80 columns; each prompt is answered with the next keys.
+
+    Keys that depend on the question are a function of all that was shown so far.
+    """
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, WIDTH, 0, 0))
+    environment = os.environ | {"TERM": "dumb", "OMP_NUM_THREADS": "1"}
+    with (folder / "stdout").open("wb") as out:
+        process = subprocess.Popen(
+            [Path(sys.executable).parent / "vsa", "label", *args],
+            stdin=slave, stdout=out, stderr=slave, cwd=folder, env=environment, start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        )  # fmt: skip
+    os.close(slave)
+    shown, waiting = b"", iter(keys)
+    while select.select([master], [], [], SECONDS)[0]:
+        try:
+            read = os.read(master, 4096)
+        except OSError:  # the other end is closed
+            break
+        if not read:
+            break
+        shown += read
+        if shown.endswith(b"> "):
+            key = next(waiting)
+            text = key if isinstance(key, str) else key(shown.decode().replace("\r\n", "\n"))
+            os.write(master, (text if text in (CTRL_C, CTRL_D) else f"{text}\n").encode())
+    code = process.wait(SECONDS)
+    os.close(master)
+    return Session(code, (folder / "stdout").read_text(), shown.decode().replace("\r\n", "\n"))
+
+
+def unlabeled(two_groups) -> str:
+    return "\n".join(["name,x,y,label", *(f"n{i:02},{x:.2f},{y:.2f}," for i, (x, y) in enumerate(two_groups.rows)), ""])
+
+
+def truth_of(two_groups) -> Answer:
+    """Answers a question with the truth."""
+
+    def answer(question: str) -> str:
+        row = re.findall(r"^row (\d+) ", question, re.M)[-1]
+        return {"a": "low", "b": "high"}[two_groups.truth[int(row) - 1]]
+
+    return answer
+
+
+def again(shown: str) -> str:
+    """Types a new class again."""
+    asked = shown.splitlines()[-2]
+    assert asked.endswith("would be a new class: type it again, or another label")
+    return asked.split("'")[1]
+
+
+def labels(text: str) -> list[str]:
+    return [row["label"] for row in csv.DictReader(io.StringIO(text))]
+
+
+def test_from_no_label_to_a_filled_table(two_groups, tmp_path: Path):
+    (tmp_path / "t.csv").write_text(unlabeled(two_groups))
+    truth = truth_of(two_groups)
+
+    def first_letter(shown: str) -> str:
+        return truth(shown)[0]
+
+    def by_number(shown: str) -> str:
+        return re.findall(rf"(\d) {truth(shown)}\b", shown.rpartition("\nrow ")[2])[-1]
+
+    keys = [truth, truth, again, "u", "nonsense", truth, again, "s", by_number, first_letter, "q"]
+    ended = on_terminal(tmp_path, "t.csv", "-t", "label", "--ask", "9", keys=keys)
+    assert ended.code == 0, ended.shown
+    told = {"a": "low", "b": "high"}
+    assert labels(ended.stdout) == [told[label] for label in two_groups.truth]
+    assert ended.stdout.startswith("name,x,y,label\nn00,")
+    assert "\x1b" not in ended.shown.split("table")[0]  # no colours, no cursor
+    assert all(len(line) <= WIDTH for line in ended.shown.split("\n"))
+    assert "name  n" in ended.shown
+    assert re.search(r"4 labels were given by hand, 4 of them now; kept in\s+t.answers.csv", ended.shown)
+    kept = labels((tmp_path / "t.answers.csv").read_text())
+    assert sorted(set(kept)) == ["high", "low"]
+    assert len(kept) == 4
+
+
+def test_ctrl_c_loses_nothing_and_the_same_command_continues(two_groups, tmp_path: Path):
+    (tmp_path / "t.csv").write_text(unlabeled(two_groups))
+    truth = truth_of(two_groups)
+
+    command = ("t.csv", "-t", "label", "-o", "out.csv", "--ask", "5")
+    ended = on_terminal(tmp_path, *command, keys=[truth, truth, again, CTRL_C])
+    assert (ended.code, ended.stdout) == (130, "")
+    assert "2 answers kept in out.answers.csv; the same command continues" in ended.shown
+    assert not (tmp_path / "out.csv").exists()
+    kept = (tmp_path / "out.answers.csv").read_text()
+    assert len(labels(kept)) == 2
+
+    guessed: list[bool] = []
+
+    def enter_if_there_is_a_guess(question: str) -> str:
+        guessed.append("[" in question.rsplit("\n", 1)[-1])
+        return "" if guessed[-1] else truth(question)
+
+    ended = on_terminal(tmp_path, *command, keys=[enter_if_there_is_a_guess] * 2 + [CTRL_D])
+    assert ended.code == 0, ended.shown
+    assert guessed == [True, True]  # the network has read the two answers
+    assert "2 answers of an earlier run in out.answers.csv" in ended.shown
+    assert (tmp_path / "out.answers.csv").read_text().startswith(kept)
+    told = {"a": "low", "b": "high"}
+    assert labels((tmp_path / "out.csv").read_text()) == [told[label] for label in two_groups.truth]
+
+
+def test_numbers_with_a_decimal_comma(tmp_path: Path):
+    lines = [f"{i % 7},{i % 5};{i};{i % 7 * 2},5" if i < 8 else f"{i % 7},{i % 5};{i};" for i in range(30)]
+    (tmp_path / "t.csv").write_text("\n".join(["u;nr;y", *lines, ""]))
+    keys = ["much", "8,5", "q"]
+    ended = on_terminal(tmp_path, "t.csv", "-t", "y", "--task", "regression", "--ask", "2", "-o", "o.csv", keys=keys)
+    assert ended.code == 0, ended.shown
+    assert "not a number (decimal mark ',')" in ended.shown
+    kept = [line.split(";") for line in (tmp_path / "o.answers.csv").read_text().splitlines()]
+    assert kept[0][:4] == ["y", "y_guess", "y_std", "row"]
+    assert kept[1][0] == "8,5"
+    written = (tmp_path / "o.csv").read_text().splitlines()
+    assert written[int(kept[1][3])].endswith(";8,5")
+    assert all(re.fullmatch(r".*;-?\d+,\d", line) for line in written[1:])
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["in.csv"], "--ask needs a terminal for its questions; elsewhere use --suggest-to FILE and --labeled FILE"),
+        (["-"], "--ask reads answers from the terminal, and the table is standard input"),
+        (["parts", "-o", "out"], "--ask is for one file; give one part of the folder as FILE"),
+    ],
+)
+def test_refused_in_one_line(vsa, two_groups, write, tmp_path: Path, monkeypatch, args: list[str], message: str):
+    write("in.csv", two_groups.csv())
+    (tmp_path / "parts").mkdir()
+    pq.write_table(pa.table({"x": [1.0], "label": ["a"]}), tmp_path / "parts" / "1.parquet")
+    monkeypatch.chdir(tmp_path)
+    result = vsa("label", *args, "-t", "label", "--ask", "3")
+    assert result.code == 2
+    assert message in result.error
