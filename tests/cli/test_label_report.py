@@ -225,3 +225,18 @@ def test_a_folder_of_parts_is_refused(vsa, tmp_path: Path):
     pq.write_table(pa.table({"x": [1.0, 2.0], "y": ["a", None]}), tmp_path / "parts" / "1.parquet")
     result = vsa("label", tmp_path / "parts", "-t", "y", "-o", tmp_path / "out", "--report", tmp_path / "p.html")
     assert "give one part of the folder as FILE" in result.error
+
+
+def test_rows_of_a_page_have_the_names_by_which_a_person_knows_them(vsa, two_groups, write, tmp_path: Path):
+    """An id that the network does not use is what a person looks for."""
+    names = ["".join(chr(97 + (i * k) % 26) for k in (3, 7, 11)).title() for i in range(1, len(two_groups.truth) + 1)]
+    cells = [line.rpartition(",") for line in two_groups.lines()]
+    lines = [f"{xy},{name},{label}" for (xy, _, label), name in zip(cells, names, strict=True)]
+    path = write("in.csv", "\n".join(["x,y,who is it,label", *lines]).encode())
+    result = vsa("label", path, "-t", "label", "-o", tmp_path / "out.csv", "--report", tmp_path / "page.html")
+    assert "left out: who is it (an id" in result.stderr
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    rows = page[page.index("The least certain answers") :]
+    missing = [name for name, given in zip(names, two_groups.given, strict=True) if not given]
+    assert sum(f">{name}<" in rows for name in missing) == 12
+    assert "overflow-wrap:normal;word-break:keep-all" in page  # a header breaks between words only

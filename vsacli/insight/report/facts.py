@@ -12,6 +12,7 @@ from vsacli.insight.report.cells import shown
 from vsacli.insight.report.layout import in_plane
 from vsacli.insight.row_cells import RowCells
 from vsacli.insight.study import Study
+from vsacli.insight.told_columns import naming_columns, telling_columns
 from vsacli.labeling.extra_columns import plain_number
 
 MOST_CLASSES = 12  # with a bar, a colour and a mark of their own; the others share one
@@ -268,13 +269,12 @@ def _labels(study: Study) -> tuple[list[str], np.ndarray, np.ndarray, list[str]]
 
 
 def _told_columns(study: Study) -> list[int]:
-    """Columns to show of a row: one by which it may be known, then what the answers lean on, then the others."""
+    """Columns to show of a row: those by which a person knows it, then what the answers lean on, then the others."""
     run = study.run
     important, used = [found.column for found in study.importance], [j for j, _ in run.columns]
-    others = range(len(run.table.columns))
-    first = [j for j in others[:1] if j in used or len(run.table.column(j)[:1000].unique()) > 1]
-    every = [*first, *important, *used, *others]
-    return [j for j in dict.fromkeys(every) if j != run.column]
+    first = [0] if 0 in used or len(run.table.column(0)[:1000].unique()) > 1 else []
+    named = naming_columns(run.table, run.column) or first
+    return telling_columns(run.table, run.column, [*named, *important, *used])
 
 
 def _rows(study: Study, cells: RowCells, places: np.ndarray) -> Rows | None:

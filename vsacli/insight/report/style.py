@@ -64,7 +64,7 @@ use.filled,path.filled,circle.filled{fill-opacity:.75;stroke:none}
 table{border-collapse:collapse;font-size:.9rem}
 caption{text-align:left;padding-bottom:.3rem}
 th,td{padding:.28rem 1rem .28rem 0;border-bottom:1px solid var(--line);text-align:left;vertical-align:top}
-th{font-weight:600;max-width:9rem;overflow-wrap:break-word;vertical-align:bottom}
+th{font-weight:600;max-width:9rem;overflow-wrap:normal;word-break:keep-all;vertical-align:bottom}
 td{max-width:15rem;overflow-wrap:break-word}
 td.n,th.n{text-align:right}td.n{white-space:nowrap;font-variant-numeric:tabular-nums}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.2rem 1rem;margin:0;font-size:.9rem}
