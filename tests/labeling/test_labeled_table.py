@@ -10,7 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from vsacli.errors import DataError
-from vsacli.labeling.labeled_table import LabeledContext, as_text, as_type, stack
+from vsacli.labeling.labeled_table import LabeledContext, as_type, stack
+from vsacli.tables.arrow_types import as_text
 from vsacli.tables.read import read_table
 
 

@@ -18,16 +18,14 @@ from vsacli.attributes.column_encoders import (
     ColumnEncoder,
     FlagEncoder,
     NumberEncoder,
-    as_text,
-    is_text,
     joined,
     unite_spellings,
     word_rows,
 )
-from vsacli.attributes.numbers import NumberNotation, choose_notation, plain_numbers, set_plain_apart, to_float64
+from vsacli.attributes.numbers import NumberNotation, choose_notation, plain_numbers, set_plain_apart
 from vsacli.attributes.scaling import RobustScale
 from vsacli.support.privacy import values_shown
-from vsacli.tables.arrow_types import SEVERAL_VALUES
+from vsacli.tables.arrow_types import SEVERAL_VALUES, is_text, simplified, spelled, to_float64
 from vsacli.tables.distinct import Distinct, distinct_cells
 
 NUMERIC_SHARE = 0.8
@@ -96,11 +94,11 @@ def fit_column(name: str, column: pa.Array, *, decimal: str, seed: int) -> Fitte
     if pa.types.is_large_binary(kind):
         raise LeftOut("bytes, not values")
     if pa.types.is_dictionary(kind):
-        cells = distinct_cells(as_text(column))
+        cells = distinct_cells(spelled(column))
         if len(cells.values) <= MAX_ONE_HOT:
             return _fit_categories(name, cells, decimal, seed)
         return fit_column(name, simplified(column.dictionary_decode()), decimal=decimal, seed=seed)
-    if is_text(column):
+    if is_text(column.type):
         numbers = plain_numbers(column, decimal)
         if numbers is not None:
             return _fit_numbers(name, numbers, NumberNotation(decimal), column)
@@ -119,33 +117,6 @@ def fit_column(name: str, column: pa.Array, *, decimal: str, seed: int) -> Fitte
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise LeftOut(f"values of the type {kind} are neither numbers nor text") from error
     return _fit_numbers(name, numbers, NumberNotation(), column)
-
-
-def simplified(column: pa.Array) -> pa.Array:
-    """Bring an Arrow column to one of few types.
-
-    Strings become large_string, bytes large_binary, decimals float64, durations and times of day float64 seconds;
-    a dictionary keeps its codes unless its values are numbers with a fraction, dates or the like.
-    """
-    kind = column.type
-    if isinstance(column, pa.ExtensionArray):
-        return simplified(column.storage)
-    if pa.types.is_run_end_encoded(kind):
-        return simplified(pc.run_end_decode(column))
-    if pa.types.is_dictionary(kind):
-        value = kind.value_type
-        declared = pa.types.is_string(value) or pa.types.is_large_string(value) or pa.types.is_integer(value)
-        return column if declared else simplified(column.dictionary_decode())
-    if pa.types.is_string(kind) or pa.types.is_string_view(kind):
-        return column.cast(pa.large_string())
-    if pa.types.is_binary(kind) or pa.types.is_binary_view(kind) or pa.types.is_fixed_size_binary(kind):
-        return column.cast(pa.large_binary())
-    if pa.types.is_decimal(kind):
-        return column.cast(pa.float64(), safe=False)
-    if pa.types.is_duration(kind) or pa.types.is_time(kind):
-        ticks = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}[kind.unit]
-        return pc.divide(column.cast(pa.int32() if kind.bit_width == 32 else pa.int64()).cast(pa.float64()), ticks)
-    return column
 
 
 def _refuse_constant(column: pa.Array) -> None:

@@ -16,9 +16,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vsacli.attributes.column_encoders import CategoryEncoder, as_text
+from vsacli.attributes.column_encoders import CategoryEncoder
 from vsacli.attributes.column_kinds import MIN_SEQUENCE, NEARLY_ALL, id_reason_of_numbers, is_hexadecimal
 from vsacli.attributes.scaling import RobustScale
+from vsacli.tables.arrow_types import spelled
 from vsacli.tables.distinct import Distinct, distinct_cells
 
 MAX_NUMBERS = 4
@@ -199,7 +200,7 @@ class CodeEncoder:
         return cls(decimal, words, numbers, has_quantity) if words or numbers else None
 
     def encode(self, column: pa.Array) -> np.ndarray:
-        return self._of_cells(distinct_cells(as_text(column)))
+        return self._of_cells(distinct_cells(spelled(column)))
 
     def _of_cells(self, cells: Distinct) -> np.ndarray:
         values = cells.values.to_pylist()

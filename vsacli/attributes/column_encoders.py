@@ -15,8 +15,9 @@ import pyarrow.compute as pc
 
 from vsacli.attributes import column_kinds
 from vsacli.attributes.column_kinds import FALSE_WORDS, TRUE_WORDS
-from vsacli.attributes.numbers import NumberNotation, parse_numbers, plain_numbers, set_plain_apart, to_float64
+from vsacli.attributes.numbers import NumberNotation, parse_numbers, plain_numbers, set_plain_apart
 from vsacli.attributes.scaling import RobustScale
+from vsacli.tables.arrow_types import is_text, spelled, to_float64
 from vsacli.tables.distinct import Distinct, distinct_cells
 
 MAX_ONE_HOT = 12
@@ -42,27 +43,6 @@ class ColumnEncoder(Protocol):
         ...
 
 
-def is_text(column: pa.Array) -> bool:
-    return pa.types.is_large_string(column.type)
-
-
-def as_text(column: pa.Array) -> pa.Array:
-    """Spell a column of simple Arrow values as strings: true, 3 (not 3.0), 2.5, 2024-01-31; null what is none."""
-    if is_text(column):
-        return column
-    if pa.types.is_dictionary(column.type):
-        return as_text(column.dictionary_decode())
-    if pa.types.is_floating(column.type):
-        text = column.cast(pa.float64()).cast(pa.large_string())
-        return pc.replace_substring_regex(text, r"\.0$", "")
-    if pa.types.is_large_binary(column.type):
-        return pa.nulls(len(column), pa.large_string())
-    try:
-        return column.cast(pa.large_string())
-    except pa.ArrowNotImplementedError:
-        return pa.nulls(len(column), pa.large_string())
-
-
 @dataclass
 class NumberEncoder:
     """A column of numbers: one attribute, scaled by `RobustScale`; words among the numbers are not observed.
@@ -79,11 +59,11 @@ class NumberEncoder:
         return ["", "is not a number"] if self.words else [""]
 
     def encode(self, column: pa.Array) -> np.ndarray:
-        if not is_text(column):
+        if not is_text(column.type):
             try:
                 return self.of_numbers(to_float64(column))
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-                column = as_text(column)
+                column = spelled(column)
         numbers = plain_numbers(column, self.notation.decimal)
         if numbers is not None:
             return self.of_numbers(numbers)
@@ -122,7 +102,7 @@ class BooleanEncoder:
         return [""]
 
     def encode(self, column: pa.Array) -> np.ndarray:
-        cells = distinct_cells(as_text(column))
+        cells = distinct_cells(spelled(column))
         words = [w.casefold() for w in cells.values.to_pylist()]
         truth = [1.0 if w in TRUE_WORDS else 0.0 if w in FALSE_WORDS else np.nan for w in words]
         return cells.take(np.array(truth, dtype=np.float32).reshape(-1, 1))
@@ -137,7 +117,7 @@ class FlagEncoder:
         return [""]
 
     def encode(self, column: pa.Array) -> np.ndarray:
-        cells = distinct_cells(as_text(column))
+        cells = distinct_cells(spelled(column))
         return (cells.codes >= 0).astype(np.float32)[:, None]
 
 
@@ -178,7 +158,7 @@ class CategoryEncoder:
         return cls(cells.values.take(pa.array(kept)).to_pylist(), has_other=len(kept) < k)
 
     def encode(self, column: pa.Array) -> np.ndarray:
-        return self.of_cells(unite_spellings(distinct_cells(as_text(column))))
+        return self.of_cells(unite_spellings(distinct_cells(spelled(column))))
 
     def of_cells(self, cells: Distinct) -> np.ndarray:
         """Encode united cells."""

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vsacli.attributes.column_encoders import is_text
 from vsacli.attributes.scaling import RobustScale
+from vsacli.tables.arrow_types import is_text
 from vsacli.tables.distinct import Distinct, distinct_cells
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class DateEncoder:
     def encode(self, column: pa.Array) -> np.ndarray:
         if pa.types.is_temporal(column.type) and not pa.types.is_time(column.type):
             return self._of_moments(_native_moments(column))
-        if not is_text(column):
+        if not is_text(column.type):
             return np.full((len(column), len(self.names)), np.nan, dtype=np.float32)
         cells = distinct_cells(column)
         formats = self._formats or ["ISO8601"]
@@ -126,7 +126,7 @@ class ClockEncoder:
     def encode(self, column: pa.Array) -> np.ndarray:
         if pa.types.is_floating(column.type):  # Arrow times and durations come as seconds
             return self._scale.apply(column.to_numpy(zero_copy_only=False))[:, None]
-        if not is_text(column):
+        if not is_text(column.type):
             return np.full((len(column), 1), np.nan, dtype=np.float32)
         cells = distinct_cells(column)
         return cells.take(self._scale.apply(clock_seconds(cells.values))[:, None])

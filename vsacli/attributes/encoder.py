@@ -11,11 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vsacli.attributes.choose import AnId, Fitted, LeftOut, fit_column, simplified
+from vsacli.attributes.choose import AnId, Fitted, LeftOut, fit_column
 from vsacli.attributes.column_encoders import ColumnEncoder
 from vsacli.attributes.column_kinds import MIN_SEQUENCE, NEARLY_ALL, says_id
 from vsacli.attributes.given import GivenEncoder, GivenPatterns, given_rows, with_given
 from vsacli.errors import ResourceError
+from vsacli.tables.arrow_types import simplified
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from vsacli.tables.arrow_types import to_float64
 from vsacli.tables.distinct import Distinct, distinct_cells, trimmed
 from vsacli.tables.numbers.digits import with_ascii_digits
 from vsacli.tables.numbers.notation import FACTORS, ParsedNumbers, parse, unit_key
@@ -90,13 +91,6 @@ def set_plain_apart(text: pa.Array, decimal: str) -> tuple[np.ndarray, Distinct]
             block = pc.if_else(is_plain, _null(bare), bare)
         rest.append(block)
     return plain, distinct_cells(pa.chunked_array(rest, text.type))
-
-
-def to_float64(numbers: pa.Array) -> np.ndarray:
-    """Arrow numbers (or booleans) to float64 with NaN for null; integers beyond 2^53 are rounded."""
-    if not pa.types.is_float64(numbers.type):
-        numbers = numbers.cast(pa.float64(), safe=False)
-    return numbers.to_numpy(zero_copy_only=False)
 
 
 def choose_notation(cells: Distinct, decimal: str, n_plain: int = 0) -> tuple[NumberNotation, np.ndarray]:

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vsacli.attributes.column_encoders import as_text
 from vsacli.attributes.column_kinds import UNSPACED
 from vsacli.attributes.scaling import RobustScale
+from vsacli.tables.arrow_types import spelled
 from vsacli.tables.distinct import Distinct, distinct_cells
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class TextEncoder:
         return fitted, cells.take(fitted._scaled(components))
 
     def encode(self, column: pa.Array) -> np.ndarray:
-        cells = distinct_cells(as_text(column))
+        cells = distinct_cells(spelled(column))
         if not len(cells.values):
             return np.full((len(column), len(self._scales)), np.nan, dtype=np.float32)
         return cells.take(self._scaled(_encode_in_chunks(self._encoder, cells.values, self._max_length)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -13,6 +12,7 @@ from vsacli.baselines.base import Method
 from vsacli.errors import UsageError
 from vsacli.kinds import TaskKind
 from vsacli.methods.registry import NETWORKS
+from vsacli.support.wording import nearest
 
 BOTH: tuple[TaskKind, ...] = ("classification", "regression")
 
@@ -94,8 +94,8 @@ def known_method(name: str) -> MethodInfo:
         No such method, or its package is not installed.
     """
     if name not in METHODS:
-        close = difflib.get_close_matches(name, METHODS, n=1)
-        hint = f"did you mean '{close[0]}'?" if close else f"known: {', '.join(METHODS)}"
+        close = nearest(list(METHODS), name)
+        hint = f"did you mean '{close}'?" if close else f"known: {', '.join(METHODS)}"
         raise UsageError(f"no method '{name}'; {hint}")
     if package := missing_package(name):
         raise UsageError(f"method '{name}' needs the package {package}: pip install {package}")

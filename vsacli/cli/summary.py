@@ -8,7 +8,7 @@ from vsacli._version import __version__
 from vsacli.cli.console import Fact
 from vsacli.labeling.job import LabelReport
 from vsacli.support.privacy import values_shown
-from vsacli.support.wording import some
+from vsacli.support.wording import number_of, some
 
 SHOWN_CLASSES = 12
 SHOWN_COLUMNS = 6
@@ -48,7 +48,7 @@ RECORD = {
 def facts_of(report: LabelReport) -> list[Fact]:
     """The summary of `report`, one fact per line."""
     facts = [
-        ("table", f"{report.table}, {_count(report.rows, 'row')}, {_count(report.columns, 'column')}"),
+        ("table", f"{report.table}, {number_of(report.rows, 'row')}, {number_of(report.columns, 'column')}"),
         ("task", f"{report.kind} of {report.target!r} ({report.reason})"),
         ("labels", f"{sum(report.given.values()):,} given{_per_class(report.given)}"),
         ("missing", f"{report.missing:,}{_tokens(report.missing_tokens)}"),
@@ -110,10 +110,6 @@ def record_of(report: LabelReport, *, seed: int, output: str | None) -> bytes:
         "output": output,
     }
     return json.dumps(record, indent=1, allow_nan=False).encode() + b"\n"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _per_class(counts: dict[str, int]) -> str:

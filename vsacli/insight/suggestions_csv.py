@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vsacli.labeling.extra_columns import plain_number
-from vsacli.labeling.labeled_table import as_text
 from vsacli.labeling.relabeled import RelabeledTable
 from vsacli.labeling.rows_to_label import RowsToLabel
+from vsacli.tables.arrow_types import as_text
 from vsacli.tables.text.format import TextFormat
 from vsacli.tables.text.table import TextTable
 

@@ -15,9 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vsacli.attributes.choose import simplified
-from vsacli.attributes.column_encoders import is_text
 from vsacli.attributes.numbers import plain_numbers
+from vsacli.tables.arrow_types import is_text, simplified
 from vsacli.tables.distinct import trimmed
 
 if TYPE_CHECKING:
@@ -110,7 +109,7 @@ def _keys(context: LabeledContext, column: int) -> tuple[pa.Array, pa.Array]:
     cells = simplified(context.stacked(column))
     if pa.types.is_nested(cells.type):
         cells = pa.nulls(len(cells))
-    if is_text(cells):
+    if is_text(cells.type):
         cells = trimmed(cells)
         numbers = plain_numbers(cells, context.table.decimal)
         if numbers is not None and (np.isnan(numbers) | (np.abs(numbers) < _WHOLE)).all():

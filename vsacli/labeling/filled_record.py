@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vsacli.errors import DataError, OutputError
-from vsacli.labeling.labeled_table import as_text
 from vsacli.labeling.relabeled import RelabeledTable, label_cells
 from vsacli.support.atomic_files import replacing
+from vsacli.tables.arrow_types import as_text
 from vsacli.target.earlier_run import added_columns
 from vsacli.target.missing import normalize
 

@@ -16,9 +16,11 @@ import numpy as np
 from vsacli import prepare
 from vsacli.errors import NoLabelError
 from vsacli.labeling.copies import find_copies
-from vsacli.labeling.labeled_table import LabeledContext, as_text, as_type, filled_up, stack
+from vsacli.labeling.labeled_table import LabeledContext, as_type, filled_up, stack
 from vsacli.labeling.relabeled import RelabeledTable, label_cells
 from vsacli.labeling.rows_to_label import is_form, row_number_column
+from vsacli.support.wording import number_of
+from vsacli.tables.arrow_types import as_text
 from vsacli.tables.held import HeldTable
 from vsacli.target.missing import normalize
 
@@ -197,18 +199,17 @@ def _one_table(contexts: Sequence[LabeledContext], name: str, target: str) -> Ta
 def _told(placed: int, twice: int, against: int, names: str, table: str) -> list[str]:
     notes = []
     if placed:
-        notes.append(f"{_count(placed, 'label')} of {names} {'was' if placed == 1 else 'were'} given to {_its(placed)}")
+        notes.append(
+            f"{number_of(placed, 'label')} of {names} {'was' if placed == 1 else 'were'} given to {_its(placed)}"
+        )
     if twice:
         notes.append(
-            f"{_count(twice, 'label')} of {names} {_differ(twice)} an earlier one of the same row: the later one counts"
+            f"{number_of(twice, 'label')} of {names} {_differ(twice)} an earlier one of the same row: "
+            "the later one counts"
         )
     if against:
-        notes.append(f"{_count(against, 'label')} of {names} {_differ(against)} the one in {table}, which counts")
+        notes.append(f"{number_of(against, 'label')} of {names} {_differ(against)} the one in {table}, which counts")
     return notes
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _its(number: int) -> str:

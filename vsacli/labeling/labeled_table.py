@@ -15,6 +15,7 @@ from vsacli.errors import DataError
 from vsacli.labeling.rows_to_label import of_the_form
 from vsacli.support.privacy import values_shown
 from vsacli.support.wording import some
+from vsacli.tables.arrow_types import as_text, is_number, is_text
 
 if TYPE_CHECKING:
     from vsacli.tables.table import Table
@@ -134,7 +135,7 @@ def stack(above: pa.Array, below: pa.Array) -> pa.Array:
             above = above.cast(below.type)
         elif pa.types.is_null(below.type):
             below = below.cast(above.type)
-        elif _is_number(above.type) and _is_number(below.type):
+        elif is_number(above.type) and is_number(below.type):
             above, below = above.cast(pa.float64(), safe=False), below.cast(pa.float64(), safe=False)
         else:
             above, below = as_text(above), as_text(below)
@@ -146,7 +147,7 @@ def filled_up(cells: pa.Array, kind: pa.DataType) -> pa.Array:
     if not pa.types.is_null(cells.type):
         return cells
     cells = cells.cast(kind)
-    return pc.fill_null(cells, "") if _is_text(kind) else cells
+    return pc.fill_null(cells, "") if is_text(kind) else cells
 
 
 def together(pieces: Sequence[pa.Array]) -> pa.Array:
@@ -165,19 +166,11 @@ def like(cells: pa.Array, kind: pa.DataType) -> pa.Array:
     cells = _plain(cells)
     if cells.type == wanted:
         return cells
-    return as_text(cells) if _is_text(wanted) and not pa.types.is_null(cells.type) else cells.cast(wanted, safe=False)
+    return as_text(cells) if is_text(wanted) and not pa.types.is_null(cells.type) else cells.cast(wanted, safe=False)
 
 
 def _value_type(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
-
-
-def as_text(cells: pa.Array) -> pa.Array:
-    """The cells as a text table holds them: strings, "" where there is none."""
-    try:
-        return pc.fill_null(cells.cast(pa.large_string()), "")
-    except pa.ArrowException:  # nested types have no cast to text
-        return pa.array(["" if value is None else str(value) for value in cells.to_pylist()], pa.large_string())
 
 
 def as_type(labels: pa.Array, wanted: pa.DataType, *, where: str, table: str) -> pa.Array:
@@ -191,9 +184,9 @@ def as_type(labels: pa.Array, wanted: pa.DataType, *, where: str, table: str) ->
     if labels.type == wanted:
         return labels
     try:
-        if _is_text(wanted):
+        if is_text(wanted):
             return as_text(labels).cast(wanted)
-        if _is_text(labels.type):
+        if is_text(labels.type):
             labels = pc.if_else(pc.equal(pc.utf8_trim_whitespace(labels), ""), None, labels)
         return labels.cast(wanted)
     except pa.ArrowException as error:
@@ -209,7 +202,7 @@ def _plain(cells: pa.Array) -> pa.Array:
 
 def _with_decimal(cells: pa.Array, own: str, wanted: str) -> pa.Array:
     """Cells of a text column with their numbers written with the decimal mark `wanted`."""
-    if own == wanted or not _is_text(cells.type):
+    if own == wanted or not is_text(cells.type):
         return cells
     if own == ",":
         written = pc.replace_substring(pc.replace_substring(cells, ".", ""), ",", ".")
@@ -230,11 +223,3 @@ def _places(names: Sequence[str]) -> dict[tuple[str, int], int]:
 
 def _normal(name: str) -> str:
     return unicodedata.normalize("NFC", name)
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)

@@ -90,7 +90,7 @@ class LabelingRun:
 
     def filled_cells(self) -> tuple[np.ndarray, list[str]]:
         """The rows of the table whose label is filled in, ascending, and these labels as text."""
-        from vsacli.labeling.labeled_table import as_text
+        from vsacli.tables.arrow_types import as_text
 
         if self.column is not None:
             return self.labels.rows, as_text(self.labels.values).to_pylist()

@@ -1,39 +1,30 @@
-"""Arrow types that a label column may have, and the way from a number back into each."""
+"""Helpers for Arrow types: those that columns may have, and the ways from values to text and numbers and back."""
 
 from __future__ import annotations
 
 import decimal
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from vsacli.errors import DataError
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 SEVERAL_VALUES = "each cell holds several values (a list or a record)"
 """Why a nested column gives no attribute."""
 
 
 def is_text(kind: pa.DataType) -> bool:
-    import pyarrow as pa
-
     return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
 
 
 def is_number(kind: pa.DataType) -> bool:
     """Integers, floats and decimals; not booleans, dates or durations."""
-    import pyarrow as pa
-
     return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
 
 
 def is_nested(kind: pa.DataType) -> bool:
     """Lists, maps and structs, also under a name of their own (an extension type)."""
-    import pyarrow as pa
-
     return pa.types.is_nested(kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind)
 
 
@@ -59,8 +50,6 @@ def plain(column: pa.Array | pa.ChunkedArray, name: str) -> tuple[pa.Array, pa.D
     DataError
         The column is nested or of another type that cannot hold labels.
     """
-    import pyarrow as pa
-
     kind = column.type
     if isinstance(kind, pa.BaseExtensionType):
         kind = kind.storage_type
@@ -85,17 +74,13 @@ def plain(column: pa.Array | pa.ChunkedArray, name: str) -> tuple[pa.Array, pa.D
 
 
 def _cast(array: pa.Array, value_type: pa.DataType, working: pa.DataType) -> pa.Array:
-    import pyarrow as pa
-
     if isinstance(array, pa.DictionaryArray):
         array = array.dictionary_decode() if len(array) else pa.array([], type=value_type)
     return array if array.type == working else array.cast(working)
 
 
-def as_text(values: pa.Array) -> list[str]:
+def readable(values: pa.Array) -> list[str]:
     """Each value (no nulls) as a person would read it."""
-    import pyarrow as pa
-
     if is_text(values.type):
         return values.to_pylist()
     if pa.types.is_binary(values.type) or pa.types.is_large_binary(values.type) or _is_fixed_binary(values.type):
@@ -104,8 +89,6 @@ def as_text(values: pa.Array) -> list[str]:
 
 
 def _is_fixed_binary(kind: pa.DataType) -> bool:
-    import pyarrow as pa
-
     return pa.types.is_fixed_size_binary(kind) and not pa.types.is_decimal(kind)
 
 
@@ -116,17 +99,67 @@ def _text_of(value: bytes) -> str:
         return value.hex()
 
 
-def as_numbers(values: pa.Array) -> np.ndarray:
-    """float64 of integers, floats or decimals (no nulls)."""
-    import pyarrow as pa
+def to_float64(numbers: pa.Array) -> np.ndarray:
+    """Arrow numbers (or booleans) to float64 with NaN for null; integers beyond 2^53 are rounded."""
+    if not pa.types.is_float64(numbers.type):
+        numbers = numbers.cast(pa.float64(), safe=False)
+    return numbers.to_numpy(zero_copy_only=False)
 
-    return values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+
+def as_text(cells: pa.Array) -> pa.Array:
+    """The cells as a text table holds them: strings, "" where there is none."""
+    try:
+        return pc.fill_null(cells.cast(pa.large_string()), "")
+    except pa.ArrowException:  # nested types have no cast to text
+        return pa.array(["" if value is None else str(value) for value in cells.to_pylist()], pa.large_string())
+
+
+def spelled(column: pa.Array) -> pa.Array:
+    """Spell a column of simple Arrow values as strings: true, 3 (not 3.0), 2.5, 2024-01-31; null what is none."""
+    if is_text(column.type):
+        return column
+    if pa.types.is_dictionary(column.type):
+        return spelled(column.dictionary_decode())
+    if pa.types.is_floating(column.type):
+        text = column.cast(pa.float64()).cast(pa.large_string())
+        return pc.replace_substring_regex(text, r"\.0$", "")
+    if pa.types.is_large_binary(column.type):
+        return pa.nulls(len(column), pa.large_string())
+    try:
+        return column.cast(pa.large_string())
+    except pa.ArrowNotImplementedError:
+        return pa.nulls(len(column), pa.large_string())
+
+
+def simplified(column: pa.Array) -> pa.Array:
+    """Bring an Arrow column to one of few types.
+
+    Strings become large_string, bytes large_binary, decimals float64, durations and times of day float64 seconds;
+    a dictionary keeps its codes unless its values are numbers with a fraction, dates or the like.
+    """
+    kind = column.type
+    if isinstance(column, pa.ExtensionArray):
+        return simplified(column.storage)
+    if pa.types.is_run_end_encoded(kind):
+        return simplified(pc.run_end_decode(column))
+    if pa.types.is_dictionary(kind):
+        value = kind.value_type
+        declared = pa.types.is_string(value) or pa.types.is_large_string(value) or pa.types.is_integer(value)
+        return column if declared else simplified(column.dictionary_decode())
+    if pa.types.is_string(kind) or pa.types.is_string_view(kind):
+        return column.cast(pa.large_string())
+    if pa.types.is_binary(kind) or pa.types.is_binary_view(kind) or pa.types.is_fixed_size_binary(kind):
+        return column.cast(pa.large_binary())
+    if pa.types.is_decimal(kind):
+        return column.cast(pa.float64(), safe=False)
+    if pa.types.is_duration(kind) or pa.types.is_time(kind):
+        ticks = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}[kind.unit]
+        return pc.divide(column.cast(pa.int32() if kind.bit_width == 32 else pa.int64()).cast(pa.float64()), ticks)
+    return column
 
 
 def decimals_of(values: pa.Array) -> int:
     """Most digits after the decimal point in the shortest spelling of finite numbers."""
-    import pyarrow as pa
-
     if pa.types.is_integer(values.type):
         return 0
     if pa.types.is_decimal(values.type):
@@ -134,15 +167,13 @@ def decimals_of(values: pa.Array) -> int:
     most = 0
     for value in values.to_numpy(zero_copy_only=False):
         if np.isfinite(value):
-            spelled = np.format_float_positional(value, trim="-")  # shortest that reads back as the same value
-            most = max(most, len(spelled.partition(".")[2]))
+            shortest = np.format_float_positional(value, trim="-")  # that reads back as the same value
+            most = max(most, len(shortest.partition(".")[2]))
     return most
 
 
 def numbers_to_arrow(values: np.ndarray, kind: pa.DataType, decimals: int) -> pa.Array:
     """Finite float64 numbers as values of a number type: rounded to ``decimals`` and kept within the type's range."""
-    import pyarrow as pa
-
     if pa.types.is_integer(kind):
         info = np.iinfo(kind.to_pandas_dtype())
         whole = (min(max(int(value), int(info.min)), int(info.max)) for value in np.rint(values).tolist())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import io
 import json
 import os
@@ -16,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from vsacli.errors import DataError, InputError, ResourceError
 from vsacli.support.free_memory import free_memory, spelled
+from vsacli.tables.text.marks import byte_order_mark
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -313,10 +313,9 @@ def _refuse(data: bytes | bytearray, name: str) -> None:
 
 def _as_utf8(head: bytes) -> bytes:
     """The first bytes of a text without its byte order mark, as UTF-8."""
-    for mark, codec in ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
-        if head.startswith(mark):
-            return head[2:].decode(codec, "ignore").encode()
-    return head.removeprefix(codecs.BOM_UTF8)
+    mark, codec = byte_order_mark(head) or (b"", "utf-8")
+    text = head[len(mark) :]
+    return text if codec == "utf-8" else text.decode(codec, "ignore").encode()
 
 
 def _is_json(head: bytes) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from vsacli.errors import UsageError
 from vsacli.support.privacy import VARIABLE, values_shown
-from vsacli.support.wording import some
+from vsacli.support.wording import nearest, some
 
 if TYPE_CHECKING:
     import numpy as np
@@ -136,10 +135,9 @@ def find_column(columns: Sequence[str], name: str, table: str) -> int:
 def _suggestion(columns: Sequence[str], name: str) -> str:
     if not columns:
         return "it has no columns at all"
-    folded = {column.casefold().strip(): column for column in columns if len(column) <= 200}
-    near = difflib.get_close_matches(name.casefold().strip(), folded, n=1, cutoff=0.6)
-    if near and len(columns) > 1:
-        return f"did you mean {folded[near[0]]!r}?"
+    near = nearest([column for column in columns if len(column) <= 200], name)
+    if near is not None and len(columns) > 1:
+        return f"did you mean {near!r}?"
     if any(map(_MEASURED.fullmatch, columns)) and not values_shown():
         return (
             "some of its names are numbers, as in a row of data: add a line with names above it, or give "

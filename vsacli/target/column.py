@@ -16,7 +16,7 @@ import numpy as np
 
 from vsacli.errors import DataError, NoLabelError
 from vsacli.support.privacy import VARIABLE, values_shown
-from vsacli.tables.arrow_types import as_numbers, as_text, decimals_of, is_number, is_text, numbers_to_arrow, plain
+from vsacli.tables.arrow_types import decimals_of, is_number, is_text, numbers_to_arrow, plain, readable, to_float64
 from vsacli.target.distinct_labels_note import note_on_different
 from vsacli.target.domain import Domain
 from vsacli.target.doubtful import far_numbers, is_spreadsheet_error
@@ -270,7 +270,7 @@ def _distinct(cells: pa.Array) -> _Distinct:
     row_spelling = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
     given = row_spelling[row_spelling >= 0]
     counts = np.bincount(given, minlength=len(spellings))
-    texts = as_text(spellings)
+    texts = readable(spellings)
     keys: list[str] = texts
     label_of = np.arange(len(texts))
     best = label_of
@@ -308,7 +308,7 @@ def _missing(
     else:
         named = {normalize(token) for token in na}
         numbers = {float(token) for token in named if _is_float(token)}
-        values = as_numbers(found.spellings) if is_number(cells.type) else np.full(len(found.keys), np.inf)
+        values = to_float64(found.spellings) if is_number(cells.type) else np.full(len(found.keys), np.inf)
         out[:-1] = np.isnan(values) | np.isin(values, list(numbers)) & np.isfinite(values)
         out[:-1] |= np.array([key in named for key in found.keys], dtype=bool)
     tokens: dict[str, int] = {"": nulls} if nulls else {}
@@ -359,7 +359,7 @@ def _read_numeric(found: _Distinct, given: np.ndarray, kind: pa.DataType, decima
             example=next(key for key, number in zip(keys, read, strict=True) if number is not None),
         )
     if is_number(kind):
-        values = as_numbers(found.spellings.take(given))
+        values = to_float64(found.spellings.take(given))
         return _Numeric(values, True, "numbers", style=NumberStyle(decimals=decimals_of(found.spellings.take(given))))
     return _Numeric(np.full(given.size, np.nan), False, f"values of type {kind}")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ import numpy as np
 
 from vsacli.errors import UsageError
 from vsacli.support.privacy import values_shown
-from vsacli.support.wording import some
+from vsacli.support.wording import nearest, some
 from vsacli.target.missing import normalize
 
 OPTION = "--proportions"
@@ -137,10 +136,9 @@ def _named(classes: Sequence[Any], places: Sequence[int]) -> str:
 
 
 def _suggestion(classes: Sequence[Any], name: str) -> str:
-    folded = {str(c).casefold().strip(): str(c) for c in classes}
-    near = difflib.get_close_matches(name.casefold().strip(), folded, n=1, cutoff=0.6)
+    near = nearest([str(c) for c in classes], name)
     if not values_shown():
-        return "did you mean another spelling?" if near else f"there are {len(classes)} others"
-    if near:
-        return f"did you mean {folded[near[0]]!r}?"
+        return f"there are {len(classes)} others" if near is None else "did you mean another spelling?"
+    if near is not None:
+        return f"did you mean {near!r}?"
     return f"there are {some([repr(str(c)) for c in classes], 10)}"

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from vsacli.kinds import TaskKind
+from vsacli.support.wording import number_of
 from vsacli.tasks.store import EncodedTable, TableStore
 from vsacli.training.sources import Collection
 
@@ -19,7 +20,7 @@ def profile(collection: Collection, kind: TaskKind) -> list[tuple[str, str]]:
     """Facts of the tables: how many, of what size, which split, what was skipped and why."""
     facts = []
     for name, store in collection.stores.items():
-        facts.append((name, f"{_count(len(store), 'table')}, {_splits(store.tables)}"))
+        facts.append((name, f"{number_of(len(store), 'table')}, {_splits(store.tables)}"))
         for k in ("classification", "regression"):
             tables = [t for t in store if t.kind == k]
             if tables:
@@ -27,7 +28,7 @@ def profile(collection: Collection, kind: TaskKind) -> list[tuple[str, str]]:
         facts.extend(_skipped(name, store.skipped))
     if collection.drawn_from is not None:
         kept = collection.tables.select(split="train")
-        families = _count(len({t.family for t in kept}), "family", "families")
+        families = number_of(len({t.family for t in kept}), "family", "families")
         facts.append(("learned from", f"{len(kept):,} of {collection.drawn_from:,} training tables, of {families}"))
     if collection.prior:
         facts.append(("prior", f"random {kind} tasks, {collection.prior:.0%} of the episodes"))
@@ -41,7 +42,7 @@ def _splits(tables: Sequence[EncodedTable]) -> str:
 
 def _sizes(tables: Sequence[EncodedTable]) -> str:
     parts = [
-        _count(len({t.family for t in tables}), "family", "families"),
+        number_of(len({t.family for t in tables}), "family", "families"),
         f"rows {_range([len(t.x) for t in tables])}",
         f"labeled {_range([int(t.labeled.sum()) for t in tables])}",
         f"attributes {_range([t.x.shape[1] for t in tables])}",
@@ -55,10 +56,6 @@ def _sizes(tables: Sequence[EncodedTable]) -> str:
 def _range(values: Sequence[int]) -> str:
     low, middle, high = min(values), int(np.median(values)), max(values)
     return f"{low:,}" if low == high else f"{low:,}-{high:,} (median {middle:,})"
-
-
-def _count(n: int, one: str, many: str = "") -> str:
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
 def _skipped(name: str, skipped: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:

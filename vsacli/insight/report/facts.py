@@ -14,6 +14,7 @@ from vsacli.insight.row_cells import RowCells
 from vsacli.insight.study import Study
 from vsacli.insight.told_columns import naming_columns, telling_columns
 from vsacli.labeling.extra_columns import plain_number
+from vsacli.support.wording import number_of
 
 MOST_CLASSES = 12  # with a bar, a colour and a mark of their own; the others share one
 SHOWN_ROWS = 12  # least certain rows
@@ -114,13 +115,9 @@ def facts_of(study: Study, summary: Sequence[tuple[str, str]]) -> ReportFacts:
 
 def _headline(filled: int, missing: int, rows: int, given: int, what: str) -> str:
     if not missing:
-        return f"No {what} was missing in {_count(rows, 'row')}."
+        return f"No {what} was missing in {number_of(rows, 'row')}."
     rest = "" if filled == missing else f" ({missing - filled:,} were too uncertain and stay empty)"
-    return f"{filled:,} of {_count(missing, f'missing {what}')} filled{rest}, learned from {given:,} given."
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+    return f"{filled:,} of {number_of(missing, f'missing {what}')} filled{rest}, learned from {given:,} given."
 
 
 def _balance(study: Study) -> Bars:

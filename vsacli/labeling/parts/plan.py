@@ -379,7 +379,7 @@ def columns_of_part(part: Part, names: Sequence[str], columns: Iterable[int]) ->
     """Columns of a part, in the types that encoders know; keys of folder names are columns as well."""
     import pyarrow as pa
 
-    from vsacli.attributes.choose import simplified
+    from vsacli.tables.arrow_types import simplified
 
     table = part.open()
     keys, numbers = dict(part.keys), dict(part.numbers)

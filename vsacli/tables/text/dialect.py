@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from vsacli.errors import DataError, UsageError
+from vsacli.support.wording import number_of
 from vsacli.tables.text.cells import is_quoted
 from vsacli.tables.text.encoding import line_of
 from vsacli.tables.text.marks import DELIMITER_NAMES, DELIMITERS
@@ -121,7 +122,7 @@ def detect(data: Bytes, start: int, name: str, delimiter: str | None = None, hea
         marks = bytes([said]) if said is not None else CANDIDATES
         comments, start = comment_lines(data, start, marks if delimiter is None else bytes([delimiter_byte(delimiter)]))
         if comments:
-            notes.append(f"{comments} {_counted(comments, 'line')} above the header: kept, not read")
+            notes.append(f"{number_of(comments, 'line')} above the header: kept, not read")
     if delimiter is not None:
         candidates = [delimiter_byte(delimiter)]
     elif said is not None:
@@ -271,13 +272,13 @@ def _error(data: Bytes, name: str, dialect: Dialect, misfit: Misfit, free: bool)
     size = "longer" if misfit.found > misfit.expected else "shorter"
     if misfit.found == misfit.expected:  # other rows end with one more delimiter, and this one does not
         return DataError(
-            f"{name}, row {misfit.row} (line {line}): {misfit.found} {_counted(misfit.found, 'cell')} and no "
+            f"{name}, row {misfit.row} (line {line}): {number_of(misfit.found, 'cell')} and no "
             f"{name_of(dialect.delimiter or 0)} at the end, which other rows have: put one behind all rows, or none"
         )
     assert dialect.delimiter is not None
     hint = f" (delimiter: {name_of(dialect.delimiter)}, detected; --delimiter sets another)" if free else ""
     return DataError(
-        f"{name}, row {misfit.row} (line {line}): {misfit.found} {_counted(misfit.found, 'cell')}, {size} than the "
+        f"{name}, row {misfit.row} (line {line}): {number_of(misfit.found, 'cell')}, {size} than the "
         f"header with {misfit.expected}; {_repair(data, misfit, dialect.delimiter)}{hint}"
     )
 
@@ -297,10 +298,6 @@ def _repair(data: Bytes, misfit: Misfit, delimiter: int) -> str:
     if misfit.row == 1:
         return "if the header is further down, name its line with --header-line"
     return "repair this row"
-
-
-def _counted(n: int, what: str) -> str:
-    return what if n == 1 else f"{what}s"
 
 
 def _one_column(data: Bytes, start: int, name: str, notes: list[str]) -> Layout:

@@ -11,6 +11,7 @@ import re
 import numpy as np
 
 from vsacli.errors import DataError
+from vsacli.support.wording import number_of
 from vsacli.tables.text.scanner import Bytes, Dialect
 from vsacli.tables.text.spans import header_size
 
@@ -39,7 +40,7 @@ def line_start(data: Bytes, start: int, number: int, name: str) -> int:
         assert match is not None
         at = match.end()
         if at >= data.size > start:
-            raise DataError(f"{name} has {line} line{'' if line == 1 else 's'}, so the header is not in line {number}")
+            raise DataError(f"{name} has {number_of(line, 'line')}, so the header is not in line {number}")
     return at
 
 
