@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -58,7 +58,36 @@ class _VSAEstimator(BaseEstimator):
         tags.target_tags.required = True
         return tags
 
-    def _fit(
+    def fit(self, X: Any, y: Any) -> Self:
+        """Read a table with labels in some of its rows, and answer the others.
+
+        Parameters
+        ----------
+        X : DataFrame, array-like or Arrow table, shape (n, columns)
+        y : array-like, shape (n,)
+            Classes for `VSAClassifier`, finite numbers for `VSARegressor`; missing if the row is unlabeled.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        DataError
+            No label, labels of another kind, or no column to learn from. Also a ValueError.
+        UsageError
+            `proportions` that do not fit the classes. Also a ValueError.
+        CheckpointError
+            No usable checkpoint.
+        """
+        self._read(self._table(X, reset=True, y=y), y)
+        return self
+
+    def _read(self, X: Any, y: Any) -> None:
+        """Read the labels, answer the rows without one, and set the attributes that hold both."""
+        raise NotImplementedError
+
+    def _answer(
         self, X: Any, labels: np.ndarray, missing: np.ndarray, n_classes: int, shares: np.ndarray | None = None
     ) -> Answers:
         """Encode the rows, remember the labeled ones and answer the unlabeled ones.
@@ -272,29 +301,7 @@ class VSAClassifier(ClassifierMixin, _VSAEstimator):
         super().__init__(checkpoint, device, random_state)
         self.proportions: Mapping[Any, float] | Literal["labels"] | None = proportions
 
-    def fit(self, X: Any, y: Any) -> VSAClassifier:
-        """Read a table with labels in some of its rows, and answer the others.
-
-        Parameters
-        ----------
-        X : DataFrame, array-like or Arrow table, shape (n, columns)
-        y : array-like, shape (n,)
-            Labels; missing if the row is unlabeled.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        DataError
-            No label, labels that are not classes, or no column to learn from. Also a ValueError.
-        UsageError
-            `proportions` that do not fit the classes. Also a ValueError.
-        CheckpointError
-            No usable checkpoint.
-        """
-        X = self._table(X, reset=True, y=y)
+    def _read(self, X: Any, y: Any) -> None:
         given, missing = split_classes(y)
         if len(given):
             check_classification_targets(given)
@@ -303,13 +310,12 @@ class VSAClassifier(ClassifierMixin, _VSAEstimator):
         if self.proportions is not None and len(given):
             counts = np.bincount(codes, minlength=len(self.classes_))
             shares, _ = shares_of(self.proportions, self.classes_.tolist(), counts, "proportions")
-        answer = self._fit(X, codes, missing, len(self.classes_), shares)
+        answer = self._answer(X, codes, missing, len(self.classes_), shares)
         proba = np.zeros((len(missing), len(self.classes_)))
         proba[np.flatnonzero(~missing), codes] = 1
         proba[missing] = _normalised(answer)
         self.label_distributions_ = proba
         self.transduction_ = self.classes_[proba.argmax(1)]
-        return self
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of each row, (n,)."""
@@ -345,34 +351,13 @@ class VSARegressor(RegressorMixin, _VSAEstimator):
 
     _kind = "regression"
 
-    def fit(self, X: Any, y: Any) -> VSARegressor:
-        """Read a table with numbers in some rows of y, and predict the others.
-
-        Parameters
-        ----------
-        X : DataFrame, array-like or Arrow table, shape (n, columns)
-        y : array-like, shape (n,)
-            Finite numbers; missing if the row is unlabeled.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        DataError
-            No number in y, something else in it, or no column to learn from. Also a ValueError.
-        CheckpointError
-            No usable checkpoint.
-        """
-        X = self._table(X, reset=True, y=y)
+    def _read(self, X: Any, y: Any) -> None:
         given, missing = split_numbers(y)
-        answer = self._fit(X, given, missing, 0)
+        answer = self._answer(X, given, missing, 0)
         self.transduction_ = np.empty(len(missing))
         self.transduction_std_ = np.zeros(len(missing))
         self.transduction_[~missing] = given
         self.transduction_[missing], self.transduction_std_[missing] = answer.mean, answer.std
-        return self
 
     def predict(self, X: Any, return_std: bool = False) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
         """Predicted numbers, float64 (n,); with `return_std`, also their standard deviations (n,)."""
