@@ -3,7 +3,7 @@
     python benchmarks/chunking.py --suite DIR --labels 5 --sizes 16,64,256,1024
 
 From every classification table of the suite's validation split with at least --rows rows, so many
-labels a class are drawn, all other rows are unlabeled, and the accuracy over them is averaged over
+labels per class are drawn, all other rows are unlabeled, and the accuracy over them is averaged over
 families. Differences are to the largest size, paired by table.
 """
 
@@ -26,7 +26,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--suite", required=True)
     parser.add_argument("--checkpoint")
-    parser.add_argument("--labels", type=int, default=5, help="labels a class")
+    parser.add_argument("--labels", type=int, default=5, help="labels per class")
     parser.add_argument("--sizes", default="16,64,256,1024", help="unlabeled rows read together")
     parser.add_argument("--rows", type=int, default=600, help="least rows of a table")
     parser.add_argument("--most-attributes", type=int, default=40)
@@ -52,7 +52,7 @@ def main() -> None:
             hits[size][table.family].append(float((shown[p.probabilities.argmax(1)] == table.y[~labeled]).mean()))
     values = {s: np.array([np.mean(v) for v in hits[s].values()]) for s in sizes}
     whole = values[sizes[-1]]
-    print(f"{len(tables)} tables of {len(whole)} families, {args.labels} labels a class, all other rows unlabeled")
+    print(f"{len(tables)} tables of {len(whole)} families, {args.labels} labels per class, all other rows unlabeled")
     for size in sizes:
         change = values[size] - whole
         error = change.std(ddof=1) / np.sqrt(len(change))

@@ -2,8 +2,8 @@
 
     python benchmarks/graphs.py CORPUS [--tables 60] [--shots 1 5 10]
 
-One table of each family with a declared target, at most 900 rows; k labels a class, all other rows unlabeled. The mean
-accuracy and balanced accuracy over families, beside logistic regression on the labels alone.
+One table of each family with a declared target, at most 900 rows; k labels per class, all other rows unlabeled. The
+mean accuracy and balanced accuracy over families, beside logistic regression on the labels alone.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def main() -> None:
                     found[name, alpha][shots].append(figures(answer[rest], y[rest]))
             model = LogisticRegression(max_iter=300).fit(points[labeled], y[labeled])
             found["logistic", 0][shots].append(figures(model.predict(points[rest]), y[rest]))
-    print(f"{len(chosen)} families; accuracy / balanced accuracy by labels a class")
+    print(f"{len(chosen)} families; accuracy / balanced accuracy by labels per class")
     print(f"{'metric':<12}{'strength':>9}" + "".join(f"{k:>16}" for k in args.shots))
     for (name, alpha), by_shots in found.items():
         cells = [f"{a:.4f} / {b:.4f}" for a, b in (np.mean(by_shots[k], 0) for k in args.shots)]

@@ -2,7 +2,7 @@
 
     python benchmarks/proportions.py CORPUS [--tables 30] [--shots 1 5] [--checkpoint PATH]
 
-One table of each family, those with a declared target first, at most 800 rows; k labels a class, all other rows
+One table of each family, those with a declared target first, at most 800 rows; k labels per class, all other rows
 unlabeled. Accuracy and balanced accuracy over families, as answered and with the probabilities multiplied by factors
 of several kinds.
 """
@@ -87,7 +87,7 @@ def main() -> None:
     measured = [measure(checkpoint, table, args.shots) for table in chosen(tables, args.tables)]
     found = np.array([one for one in measured if one is not None])
     mean = found.mean(axis=0)
-    print(f"{len(found)} families; accuracy / balanced accuracy / log loss by labels a class")
+    print(f"{len(found)} families; accuracy / balanced accuracy / log loss by labels per class")
     print(f"{'':20}" + "".join(f"{k:>24}" for k in args.shots))
     names = list(WAYS)
     for w, name in enumerate(names):

@@ -3,7 +3,7 @@
     python benchmarks/suggest.py --suite DIR --kind classification --labels 2 --budget 10
     python benchmarks/suggest.py --suite DIR --kind regression --labels 10 --budget 10
 
-Of each table --labels rows a class (of a regression: in all) are labeled and the others are not. A rule then chooses
+Of each table --labels rows per class (of a regression: in all) are labeled and the others are not. A rule then chooses
 --budget rows of one half of these, their labels are given, and the answers on the other half are scored: accuracy, or
 minus the squared error in units of the target's variance. "gain" is what labeling improves; the last line is the gain
 of the suggested rows over that of random ones. All rules see the same splits; random ones are drawn three times.
@@ -160,7 +160,7 @@ def main() -> None:
     parser.add_argument("--target", default="target", help="the label column of a folder without manifest")
     parser.add_argument("--kind", choices=["classification", "regression"], default="classification")
     parser.add_argument("--families", choices=["tuning", "held-out", "all"], default="held-out")
-    parser.add_argument("--labels", type=int, default=2, help="labels a class at first (of a regression: in all)")
+    parser.add_argument("--labels", type=int, default=2, help="labels per class at first (of a regression: in all)")
     parser.add_argument("--budget", type=int, default=10, help="rows labeled then")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--rows", type=int, default=400, help="most rows of a table")
@@ -175,7 +175,7 @@ def main() -> None:
         parser.error(f"{args.suite} has no table of 200 rows, and at most 30 attributes and 8 classes")
     before = np.array([s["before"] for s in found])
     random = np.array([s["random"] for s in found])
-    print(f"{len(found)} tables, {args.labels} labels {'a class' if args.kind == 'classification' else ''}".rstrip())
+    print(f"{len(found)} tables, {args.labels} labels {'per class' if args.kind == 'classification' else ''}".rstrip())
     print(f"before labeling: score {before.mean():.4f}")
     for rule in RULES:
         score = np.array([s[rule] for s in found])

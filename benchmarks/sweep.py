@@ -11,7 +11,7 @@ Every value gets a run of its own on Circle-Spiral or on the training tables of 
 thread and with the same time, and all are asked about the same tasks: 100 of Circle-Spiral that none has seen, or the
 folder's validation tables. Complete runs are not repeated. With `tables` the run learns from so many tables; with
 `heads`, the width of all heads together stays the same. `unlabeled` is the paper's Figure 7: the number of unlabeled
-rows a class in training, on 40 tasks, each asked about 500 unlabeled rows with one label a class. Results are also
+rows per class in training, on 40 tasks, each asked about 500 unlabeled rows with one label per class. Results are also
 written to sweep.jsonl in --out, which --records names for a picture, with those of unlabeled.py --json as Figure 6(b).
 """
 
@@ -38,23 +38,23 @@ ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1"}
 VSA = [sys.executable, "-m", "vsacli"]
 PANELS = {  # setting: title, label of the axis
     "tables": ("6(a) tables in meta-training", "tables"),
-    "asked": ("6(b) unlabeled rows read together", "unlabeled rows a class (0: one row at a time)"),
+    "asked": ("6(b) unlabeled rows read together", "unlabeled rows per class (0: one row at a time)"),
     "layers": ("6(c) layers", "pairs of blocks"),
     "heads": ("6(d) heads", "heads"),
-    "unlabeled": ("7 unlabeled rows in meta-training", "unlabeled rows a class in training"),
+    "unlabeled": ("7 unlabeled rows in meta-training", "unlabeled rows per class in training"),
 }
 
 
 @dataclass(frozen=True)
 class Point:
-    """Accuracy of one run at one number of labels a class.
+    """Accuracy of one run at one number of labels per class.
 
     Attributes
     ----------
     vary, value : the setting and what it was
     suite, seconds, seed : what else decides the run
     tasks : those that training has seen
-    shot : labels a class
+    shot : labels per class
     accuracy, stderr : mean over families, and its standard error
     """
 
@@ -102,7 +102,9 @@ def sweep(args: argparse.Namespace) -> None:
     """All values of a setting, each by each seed."""
     name, _, values = args.vary.partition("=")
     shots = (1,) if name == "unlabeled" else SHOTS
-    print(f"{name:>16s}{'seed':>6s}" + "".join(f"{f'{s} a class':>16s}" for s in shots) + f"{'tasks':>10s}", flush=True)
+    print(
+        f"{name:>16s}{'seed':>6s}" + "".join(f"{f'{s} per class':>16s}" for s in shots) + f"{'tasks':>10s}", flush=True
+    )
     for value in values.split(","):
         for seed in map(int, args.seeds.split(",")):
             called = [suite_name(args), *args.model, name, value.replace("/", ""), f"{args.seconds}s", f"seed{seed}"]
@@ -161,7 +163,7 @@ def varied(name: str, value: str) -> list[str]:
 
 
 def asked(run: Path, suite: str) -> list[tuple[int, float, float]]:
-    """Accuracy by number of labels a class, each with its mean and standard error, by `vsa eval`."""
+    """Accuracy by number of labels per class, each with its mean and standard error, by `vsa eval`."""
     results = run / "eval.jsonl"
     ask = ["eval", "--suite", suite, "--task", "classification", "--shots", ",".join(map(str, SHOTS))]
     ask += ["--episodes", "1", "--jobs", "1", "--device", "cpu"]
@@ -171,7 +173,7 @@ def asked(run: Path, suite: str) -> list[tuple[int, float, float]]:
 
 
 def one_label_among_many(run: Path) -> list[tuple[int, float, float]]:
-    """Accuracy with one label a class and 500 unlabeled rows, all read together, on 100 tasks of Circle-Spiral."""
+    """Accuracy with one label per class and 500 unlabeled rows, all read together, on 100 tasks of Circle-Spiral."""
     import torch
 
     from vsacli.checkpoints.resolve import load_checkpoint
@@ -195,7 +197,7 @@ def one_label_among_many(run: Path) -> list[tuple[int, float, float]]:
 
 
 def picture(path: Path, points: list[Point]) -> None:
-    """A panel for each setting on each suite: accuracy by its value, a line for each number of labels a class."""
+    """A panel for each setting on each suite: accuracy by its value, a line for each number of labels per class."""
     import matplotlib
 
     matplotlib.rcParams.update({"svg.hashsalt": "vsa", "svg.fonttype": "none", "font.size": 8})
@@ -216,7 +218,7 @@ def picture(path: Path, points: list[Point]) -> None:
                 continue
             means = [float(np.mean([p.accuracy for p in at])) for at in line]
             errors = [deviation(at) for at in line]
-            label = f"{shot} label{'s' * (shot > 1)} a class"
+            label = f"{shot} label{'s' * (shot > 1)} per class"
             axes.errorbar(
                 range(len(values)), means, errors, marker="o", ms=3, capsize=2, color=f"C{color}", label=label
             )

@@ -49,7 +49,7 @@ def main() -> None:
     parser.add_argument("--split", default="valid")
     parser.add_argument("--methods", default="vsa")
     parser.add_argument("--checkpoint")
-    parser.add_argument("--shots", default="1,3,5,10", help="labels a class")
+    parser.add_argument("--shots", default="1,3,5,10", help="labels per class")
     parser.add_argument("--counts", default="0,20,100,1000", help="unlabeled rows that are known together, in all")
     parser.add_argument("--scored", type=int, default=60, help="rows that are asked for")
     parser.add_argument("--draws", type=int, default=1)
@@ -98,7 +98,7 @@ def report(
 ) -> dict[tuple[str, int], np.ndarray]:
     """Print accuracies and changes; returns accuracies (families, counts) by method and number of labels."""
     print(f"{n_tables} tables; accuracy on the same {scored} rows of a table, by unlabeled rows known together")
-    print("method        labels a class  families" + "".join(f"{c:>24d}" for c in counts))
+    print("method        labels per class  families" + "".join(f"{c:>24d}" for c in counts))
     means = {}
     for (name, shot), families in found.items():
         values = means[name, shot] = np.array([np.mean(v, axis=0) for v in families.values()])
@@ -107,7 +107,7 @@ def report(
             f"{v.mean():.4f} ({d.mean():+.3f}±{standard_error(d):.3f})"
             for v, d in zip(values.T[1:], change.T[1:], strict=True)
         ]
-        print(f"{name:12s}  {shot:14d}  {len(values):8d}" + "".join(f"{c:>24s}" for c in cells))
+        print(f"{name:12s}  {shot:16d}  {len(values):8d}" + "".join(f"{c:>24s}" for c in cells))
     return means
 
 
@@ -119,7 +119,7 @@ def picture(path: Path, counts: tuple[int, ...], means: dict[tuple[str, int], np
     axes = figure.subplots()
     names = list(dict.fromkeys(name for name, _ in means))
     for (name, shot), values in means.items():
-        label = f"{shot} label{'s' * (shot > 1)} a class" + (f", {name}" if len(names) > 1 else "")
+        label = f"{shot} label{'s' * (shot > 1)} per class" + (f", {name}" if len(names) > 1 else "")
         style = ("-", "--", ":", "-.")[names.index(name) % 4]
         axes.plot(range(len(counts)), values, marker="o", linestyle=style, label=label)
     axes.set_xticks(range(len(counts)), [f"{c:,}" for c in counts])

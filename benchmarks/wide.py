@@ -4,7 +4,7 @@
     python benchmarks/wide.py --suite DIR --kind regression --labels 10,50 --sizes 64,128
 
 Every table of the suite with at least --least attributes, validation tables and others: from each, so many labels (a
-class) are drawn and 20 more rows (a class; for numbers 80 in all) of at most five classes are left unlabeled. For
+class) are drawn and 20 more rows (per class; for numbers 80 in all) of at most five classes are left unlabeled. For
 regression there are few such tables, so tables of 600 attributes are also made: of a few hidden factors, of sparse
 linear effects, of hidden factors seen through tanh. Accuracies are means over classes, errors are squared and in units
 of the spread of the rows asked. Groups are of so many attributes; "all" is one group. Tables that the network was
@@ -32,7 +32,7 @@ Task = tuple[np.ndarray, np.ndarray, np.ndarray]  # x (N, M), y (N,) and labeled
 
 
 def classes(rng: np.random.Generator, x: np.ndarray, y: np.ndarray, labels: int) -> Task | None:
-    """So many labels a class of at most five classes, and at most 20 other rows of each."""
+    """So many labels per class of at most five classes, and at most 20 other rows of each."""
     there, count = np.unique(y, return_counts=True)
     there = there[count >= labels + 3]
     if len(there) < 2:

@@ -181,7 +181,7 @@ def test_records_of_a_table(vsa, write: Write, tmp_path: Path) -> None:
     )
     assert done.code == 0
     found = records(out)
-    # 5 folds x 4 repeats with all labels, 5 folds each for 1, 2, 3, 5 and 10 labels a class
+    # 5 folds x 4 repeats with all labels, 5 folds each for 1, 2, 3, 5 and 10 labels per class
     assert len(found) == 2 * (20 + 5 * 5)
     assert {r["method"] for r in found} == {"centroid", "knn"}
     assert {r["shot"] for r in found} == {0, 1, 2, 3, 5, 10}

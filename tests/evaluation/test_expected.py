@@ -53,7 +53,7 @@ def test_the_file_is_made_from_records_by_one_command(records: Path, tmp_path: P
     found = expected.at(2, 2)
     assert found is not None
     assert found.quartiles == pytest.approx(np.quantile(accuracies(2, 1), [0.25, 0.5, 0.75]), abs=5e-4)
-    between = expected.at(8, 4)  # two labels a class lie halfway between one and four
+    between = expected.at(8, 4)  # two labels per class lie halfway between one and four
     assert between is not None
     halfway = (accuracies(4, 1) + accuracies(4, 4)) / 2
     assert between.quartiles == pytest.approx(np.quantile(halfway, [0.25, 0.5, 0.75]), abs=1e-3)
@@ -66,7 +66,7 @@ def test_it_is_told_in_a_sentence() -> None:
     tables = [(f"t{i}", 5, 2, i / 10) for i in range(11)]
     text = known_before(summarize_tables("classification", tables), 10, 2)
     assert text == (
-        "On 11 other tables with 2 classes and about 5 labels a class the network labeled 25-75% of the rows right "
+        "On 11 other tables with 2 classes and about 5 labels per class the network labeled 25-75% of the rows right "
         "(the middle half of these tables; half of all above 50%)."
     )
     text = known_before(summarize_tables("regression", [(f"t{i}", 10, 1, i / 10 - 0.3) for i in range(11)]), 10, 1)

@@ -39,7 +39,7 @@ def test_resuming_runs_only_what_is_missing(class_table) -> None:
 
 
 class Fragile:
-    """Fails when there is a label a class; else answers so badly shaped, or well."""
+    """Fails when there is a label per class; else answers so badly shaped, or well."""
 
     def __init__(self, how: str):
         self.how = how

@@ -50,7 +50,7 @@ def class_episodes(shots: int, n: int, rng: np.random.Generator) -> list[Episode
 def test_a_confidence_that_changes_with_the_number_of_labels_is_set_right() -> None:
     rng = np.random.default_rng(0)
     episodes = {s: class_episodes(s, 60, rng) for s in (1, 3, 10)}
-    # Log odds 2 times too large with one label a class, and right with ten: T is 2, then 1.
+    # Log odds 2 times too large with one label per class, and right with ten: T is 2, then 1.
     found = calibrate(Told("classification", lambda n: 2.0 / n ** math.log10(2)), episodes)  # type: ignore[arg-type]
     assert temperature(found, 2, 2) == pytest.approx(2.0, rel=0.06)
     assert temperature(found, 20, 2) == pytest.approx(1.0, rel=0.06)
@@ -79,7 +79,7 @@ def test_no_episodes_no_calibration() -> None:
 
 def test_the_law_is_held_at_both_ends_and_old_checkpoints_have_one_temperature() -> None:
     law = {"temperature": 1.2, "temperature_tenfold": 0.5}
-    assert temperature(law, 1, 2) == 1.2  # a class without a label: as with one a class
+    assert temperature(law, 1, 2) == 1.2  # a class without a label: as with one per class
     assert temperature(law, 3000, 3) == temperature(law, 90, 3) == pytest.approx(1.2 * 0.5 ** math.log10(30))
     assert temperature({"temperature": 1.2}, 500, 2) == 1.2
     assert temperature({}, 500, 2) == std_factor({}) == 1.0

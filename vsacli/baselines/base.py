@@ -142,7 +142,7 @@ def softmax(scores: Floats) -> Floats:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Hide third-party warnings that a handful of labels provokes (no convergence, a single member a class)."""
+    """Hide third-party warnings that a handful of labels provokes (no convergence, a single member per class)."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         yield

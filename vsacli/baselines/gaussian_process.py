@@ -14,7 +14,7 @@ class GaussianProcess(SimpleMethod):
 
     The length scale starts at the square root of the number of attributes, the order of the distance
     between standardized rows, and may move by a factor of ten either way. A handful of class labels says too
-    little about it: below `least` labels a class the kernel stays as it starts, which was better on
+    little about it: below `least` labels per class the kernel stays as it starts, which was better on
     meta-training tables.
     """
 

@@ -18,7 +18,7 @@ from vsacli.support.distances import squared_distances
 class LabelSpreading(SimpleMethod):
     """Label spreading, bandwidth and amount of spreading chosen by leave-one-out on the labeled rows.
 
-    Bandwidths are multiples of the median heuristic. Below `least` labels a class the choice is noise (measured on
+    Bandwidths are multiples of the median heuristic. Below `least` labels per class the choice is noise (measured on
     meta-training tables: worse than none), so the first of each list is used, the best fixed pair on those tables.
     """
 

@@ -19,7 +19,7 @@ class NearestCentroid(SimpleMethod):
 class NearestNeighbors(SimpleMethod):
     """The `k` nearest labeled rows, each weighted by the inverse of its distance.
 
-    With one label a class this is the nearest neighbor's class; with more, up to `k` rows vote.
+    With one label per class this is the nearest neighbor's class; with more, up to `k` rows vote.
     """
 
     def __init__(self, k: int = 5):

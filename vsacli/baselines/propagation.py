@@ -27,8 +27,8 @@ class Propagation(SimpleMethod):
 
     Classes: each class's influence is scaled to its share of the labels (class mass normalization: Zhu, Ghahramani
     and Lafferty, 2003); a row in a part of the graph without a label is answered by the nearest labels. Below `least`
-    labels a class leave-one-out answers are noise (on 90 meta-training tables 0.1 to 0.4 points worse than none with
-    3 and 5 labels a class, 0.2 better with 10), and `usual` is taken. Numbers: the mean of the labels weighted by
+    labels per class leave-one-out answers are noise (on 90 meta-training tables 0.1 to 0.4 points worse than none with
+    3 and 5 labels per class, 0.2 better with 10), and `usual` is taken. Numbers: the mean of the labels weighted by
     their influence, averaged over `STRENGTHS` by the likelihood of their leave-one-out errors, whose deviation it has
     (on 60 meta-training tables 2 to 4% less squared error than the best strength alone).
 

@@ -55,7 +55,7 @@ def detail_sections(records: Sequence[Record], kind: TaskKind) -> list[Section]:
 def _means(title: str, records: Sequence[Record], metric: str) -> Section:
     lines = summarize(records, metric)
     shots = sorted({s.shot for s in lines})
-    unit = " a class" if records[0].kind == "classification" else " labels"
+    unit = " per class" if records[0].kind == "classification" else " labels"
     rows, strong = [], set()
     for i, method in enumerate(dict.fromkeys(s.method for s in lines)):
         own = {s.shot: s for s in lines if s.method == method}
@@ -97,7 +97,7 @@ def _leads(records: Sequence[Record], metrics: Sequence[str], main: str) -> Sect
             found = lead(records, metric, shot, main)
             if found is not None:
                 rows.append([NAMES[metric], str(shot), found.rival, f"{found.mean:+.3f} ± {found.stderr:.3f}"])
-    unit = "labels a class" if records[0].kind == "classification" else "labels"
+    unit = "labels per class" if records[0].kind == "classification" else "labels"
     notes = ["mean difference over families ± its standard error; positive where it is better"]
     columns = ["figure", unit, "best other", "lead"]
     return Section(f"Lead of {main} over the best other method", columns, rows, notes, names={0, 2})

@@ -206,7 +206,7 @@ def _curve(answer: TableAnswer, main: MethodAnswers, kind: TaskKind) -> Section:
     sizes = [(p.size, p.n_labels) for p in main.curve] or [(p.size, p.n_labels) for p in answer.methods[-1].curve]
     columns = [
         "labels",
-        *(f"{n:.0f}" if s == ALL_LABELS else f"{n:.0f} ({s} a class)" for s, n in sizes),
+        *(f"{n:.0f}" if s == ALL_LABELS else f"{n:.0f} ({s} per class)" for s, n in sizes),
     ]
     if kind == "regression":
         columns = ["labels", *(f"{n:.0f}" for _, n in sizes)]

@@ -31,12 +31,12 @@ class Setting(StrEnum):
     """Labels in the table's own class proportions, all other rows with a label unlabeled."""
 
     pool = "pool"
-    """As users have it: so many labels a class, all other rows of the table unlabeled, in their own proportions."""
+    """As users have it: so many labels per class, all other rows of the table unlabeled, in their own proportions."""
 
 
 @dataclass(frozen=True)
 class EpisodeKey:
-    """Which episode of a table: `shot` labels a class (regression: labels), the `number`-th draw."""
+    """Which episode of a table: `shot` labels per class (regression: labels), the `number`-th draw."""
 
     shot: int
     number: int
@@ -71,8 +71,8 @@ class EpisodePlan:
 
     Attributes
     ----------
-    shots : labels a class; for regression, labels in all
-    n_unlabeled : unlabeled rows a class (regression: in all); in the pool setting, in all and at most. Of no meaning
+    shots : labels per class; for regression, labels in all
+    n_unlabeled : unlabeled rows per class (regression: in all); in the pool setting, in all and at most. Of no meaning
         to natural episodes, which take all rows
     n_episodes : draws for each shot
     seed : decides all of them

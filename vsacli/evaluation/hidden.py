@@ -30,7 +30,7 @@ class Fold:
     context: np.ndarray
 
     def with_labels(self, y: np.ndarray, size: int, classification: bool) -> Fold:
-        """The same round with fewer labels: `size` a class, or `size` in all. Smaller sets lie within larger ones."""
+        """The same round with fewer labels: `size` per class, or `size` in all. Smaller sets lie within larger ones."""
         if classification:
             kept = [self.labeled[y[self.labeled] == c][:size] for c in np.unique(y[self.labeled])]
             labeled = np.concatenate(kept)

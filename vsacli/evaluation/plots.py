@@ -206,4 +206,4 @@ def _name(metric: str) -> str:
 
 
 def _label_axis(kind: str) -> str:
-    return "labels a class" if kind == "classification" else "labels"
+    return "labels per class" if kind == "classification" else "labels"

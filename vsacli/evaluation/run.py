@@ -68,7 +68,7 @@ class Record:
     ----------
     table, family, kind : the table
     method : its label in this comparison
-    shot : labels a class (regression: labels)
+    shot : labels per class (regression: labels)
     episode : number of the draw
     n_labeled, n_unlabeled, n_attributes, n_classes : size of the episode
     seconds : wall-clock time of fitting and predicting

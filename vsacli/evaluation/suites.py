@@ -80,7 +80,7 @@ def load_suite(
 
 
 def circle_spiral_tables(seed: int, n_tasks: int = 100, n_examples: int = 200) -> list[EncodedTable]:
-    """The paper's Circle-Spiral tasks as tables; enough examples for 20 unlabeled ones a class at any shot.
+    """The paper's Circle-Spiral tasks as tables; enough examples for 20 unlabeled ones per class at any shot.
 
     Each task is a family of its own, as the paper averages over tasks. The draw is not the one that meta-training
     with the same seed learns from.

@@ -34,7 +34,7 @@ class CurvePoint:
 
     Attributes
     ----------
-    size : labels a class, or labels in all; `ALL_LABELS` for the last point
+    size : labels per class, or labels in all; `ALL_LABELS` for the last point
     n_labels : labels in all, mean over the rounds
     result : the figure
     """

@@ -176,7 +176,7 @@ def known_before(expected: Expected, n_labels: int, n_classes: int) -> str | Non
     classes = f"{few} classes" if few == many else f"{few} to {many} classes"
     if many > MOST_TRIED:
         classes = f"{few} classes or more"
-    labels = f"{found.labels} label{'' if found.labels == 1 else 's'} a class"
+    labels = f"{found.labels} label{'' if found.labels == 1 else 's'} per class"
     return (
         f"On {found.tables} other tables with {classes} and about {labels} the network labeled "
         f"{_span_of(low, high)} of the rows right (the middle half of these tables; half of all above "

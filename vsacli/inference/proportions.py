@@ -1,4 +1,4 @@
-"""Class proportions that are known beforehand: one factor a class, by which probabilities are multiplied.
+"""Class proportions that are known beforehand: one factor per class, by which probabilities are multiplied.
 
     proba (U, C), wanted proportions (C,) --> factors (C,) --> proba * factors, rows that sum to 1, mean = wanted
 

@@ -86,7 +86,7 @@ def draw_rows(
 def draw_mixed(
     rng: np.random.Generator, y: np.ndarray, shots: int, unlabeled: int
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Episodes as users have them: so many labels a class, or as they come, beside rows in other proportions.
+    """Episodes as users have them: so many labels per class, or as they come, beside rows in other proportions.
 
     Labels are balanced three times out of four. The others are the table's remaining rows as they come, or half of the
     time in proportions drawn from a Dirichlet distribution, so that labels do not tell how frequent a class is.

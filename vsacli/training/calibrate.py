@@ -73,9 +73,9 @@ def calibrate(model: Network[Any], episodes: dict[int, list[Episode]], cells: in
 def _best_temperature(
     logs: list[np.ndarray], answers: np.ndarray, more: np.ndarray, weight: np.ndarray
 ) -> tuple[float, float]:
-    """T at one label a class (between 1/4 and 4) and its factor for ten times as many (between 1/2 and 2).
+    """T at one label per class (between 1/4 and 4) and its factor for ten times as many (between 1/2 and 2).
 
-    They have the least weighted negative log likelihood; ``more`` is log10 of the labels a class of each answer.
+    They have the least weighted negative log likelihood; ``more`` is log10 of the labels per class of each answer.
     """
     from scipy.optimize import minimize
     from scipy.special import log_softmax

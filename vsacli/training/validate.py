@@ -90,7 +90,7 @@ def table_episode(rng: np.random.Generator, table: EncodedTable, labels: int, pl
 
 
 def pool_episode(rng: np.random.Generator, table: EncodedTable, labels: int, plan: ValidationPlan) -> Episode | None:
-    """An episode as users have it: so many labels a class (or in all), all other rows unlabeled, as they come."""
+    """An episode as users have it: so many labels per class (or in all), all other rows unlabeled, as they come."""
     if table.kind == "classification":
         rows = draw_balanced(rng, table.y, labels, 0)
     else:

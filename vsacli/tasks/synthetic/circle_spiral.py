@@ -57,7 +57,7 @@ def circle_spiral(n_tasks: int = 100, seed: int = 0, n_examples: int = 100) -> l
 
     - circle and spiral tasks are equally many (a random half), the number of attributes is uniform from 2 to 10;
     - classes have equally many examples (50 each of two, 20 each of five): arms have 20, so an episode of 20 unlabeled
-      examples a class needs `n_examples` of 125 at 5 shots, or takes what is left;
+      examples per class needs `n_examples` of 125 at 5 shots, or takes what is left;
     - circles have radii 0.5 and 1, the angle is uniform, both coordinates have Gaussian noise of 0.05;
     - arm k is r = 0.2 + 0.8 t at the angle 2π (k / 5 + t / 2), that is half a turn, t uniform in [0, 1]; noise 0.02;
     - the two coordinates are then scaled to unit variance, as the noise attributes have it, so that scale does not give

@@ -15,7 +15,7 @@ RANK = 2
 def sample_clusters(draws: Draws, shape: TaskShape) -> Latents:
     """Latents of b cluster mixtures.
 
-    Per task: class proportions, 1 to 4 clusters a class, the distance between centres (1 to 10 within-cluster
+    Per task: class proportions, 1 to 4 clusters per class, the distance between centres (1 to 10 within-cluster
     standard deviations, log-uniform), how many dimensions tell clusters apart (the others have one common
     centre), centres that are normal or corners of a cube (then classes are often not linearly separable), tails (normal
     or a scale mixture), and whether clusters share their covariance. Per cluster: a weight, a centre, a diagonal scale

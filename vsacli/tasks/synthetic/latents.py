@@ -31,7 +31,7 @@ class TaskShape:
 
     @property
     def n_scores(self) -> int:
-        """Columns from which the answer is derived: one a class, or one for regression."""
+        """Columns from which the answer is derived: one per class, or one for regression."""
         return max(1, self.n_classes)
 
 

@@ -16,7 +16,7 @@ def make_classes(draws: Draws, latents: Latents, shape: TaskShape) -> Tensor:
     """Labels (b, N) long in 0…C-1; every class occurs at least `min_per_class` times.
 
     Families that draw labels keep them. Otherwise a task is *ordered* (45 %: one score cut at random quantiles),
-    *hashed* (10 %: cut into up to twice as many bins of random classes), or *competing* (45 %: one score a class, the
+    *hashed* (10 %: cut into up to twice as many bins of random classes), or *competing* (45 %: one score per class, the
     largest wins, with a handicap that brings about the class proportions). Scores carry noise (none in 60 % of the
     tasks, else 0.02 to 0.5 of their standard deviation); in 15 % of the tasks a random share of rows (up to 20 %)
     exchange their labels. Class numbers are then permuted. Random choices: six a task, one share a bin or class.
