@@ -74,6 +74,18 @@ def test_commands_options_and_choices(folder: Path):
     assert ask(folder, "zsh", "vsa label plain.csv --device ") == ["auto", "cpu", "cuda", "mps"]
 
 
+def test_methods_presets_and_sources(folder: Path):
+    assert ask(folder, "bash", "vsa eval plain.csv --methods gra") == ["graph"]
+    assert ask(folder, "bash", "vsa eval plain.csv --methods vsa,forest,fo") == ["vsa,forest,forest-graph"]
+    assert "all" in ask(folder, "bash", "vsa eval plain.csv --methods ")
+    assert "vsa,all" not in ask(folder, "bash", "vsa eval plain.csv --methods vsa,")
+    assert ask(folder, "fish", "vsa eval plain.csv --methods rid") == ["ridge\tridge regression"]
+    assert ask(folder, "zsh", "vsa eval --suite=circle")[0].startswith("--suite=circle-spiral")
+    for before in ("vsa meta-train ", "vsa meta-train -o run "):
+        assert ask(folder, "bash", f"{before}--preset ") == ["default", "small", "paper"]
+        assert ask(folder, "bash", f"{before}--synthetic ") == ["prior", "circle-spiral"]
+
+
 def test_checkpoints_bundled_and_cached(folder: Path):
     commit = "0123456789" * 4
     repo = folder / "hub" / "models--lab--model"

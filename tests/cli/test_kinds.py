@@ -158,6 +158,26 @@ def test_what_is_refused_says_what_to_do(vsa, write, data: bytes, message: str):
     assert re.search(message, result.error)
 
 
+def test_columns_between_spaces_are_told(vsa, write, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [("x", "y", "label"), ("1.0", "2.0", "a"), ("1.5", "2.5", "b"), ("9.0", "8.0", "")]
+    write("FILE", "".join(f"{x:8}{y:8}{label}\n" for x, y, label in rows).encode())
+    error = vsa("label", "FILE", "-t", "label").error
+    assert "its columns are aligned with spaces; make a CSV file of it first: python3 -c " in error
+    code = re.search(r"python3 -c '(.*)'", error)[1]
+    exec(code)
+    assert vsa("label", "FILE.csv", "-t", "label").stdout.startswith(b"x,y,label\n1.0,2.0,a\n1.5,2.5,b\n9.0,8.0,")
+    write("FILE", "".join(f"{x} {y} {label}\n" for x, y, label in rows).encode())
+    assert "by single spaces: --delimiter space reads them" in vsa("label", "FILE", "-t", "label").error
+    assert vsa("label", "FILE", "-t", "label", "--delimiter", "space").code == 0
+
+
+def test_several_values_are_told_how(vsa, tmp_path):
+    error = vsa("meta-train", "--data", "a", "b", "-o", tmp_path / "run").error
+    assert "an option takes one value, so repeat it for more: --data A --data B" in error
+    assert "Missing option '--output'" in vsa("meta-train").error
+
+
 def test_the_line_of_the_header_is_named(vsa, two_groups, write):
     given, wanted = (b"Report, 2024\n\nStation 5\n" + text.encode() for text in both(two_groups))
     path = write("in.csv", given)

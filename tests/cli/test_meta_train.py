@@ -101,6 +101,26 @@ def test_from_a_folder_to_labels(vsa, folder: Path, tmp_path: Path):
     assert "--resume" in again.error
 
 
+def test_a_run_that_cannot_begin_names_each_cause_and_leaves_nothing(vsa, folder: Path, tmp_path: Path):
+    run, bare = tmp_path / "run", tmp_path / "bare"
+    bare.mkdir()
+    (bare / "a.csv").write_text("x,label\n1,a\n2,b\n" * 5)
+    (bare / "b.csv").write_text("x,target\n" + "1,a\n" * 9)
+    told = vsa(*command(bare, run, "--steps", "1")).error
+    assert "no table to learn from" in told
+    assert "a.csv: has no column 'target'" in told
+    assert "b.csv: " in told
+    assert "--target COL names the label column" in told
+    assert not run.exists()
+    (bare / "b.csv").write_text("x,target\n" + "".join(f"{i},{'ab'[i > 0]}\n" for i in range(3)))
+    (bare / "a.csv").unlink()
+    told = vsa(*command(bare, run, "--steps", "1", "--episodes", "plain")).error
+    assert re.search("no table to learn from|no episode can be drawn", told)
+    assert not run.exists()
+    # The same folder takes the run that can begin.
+    assert vsa(*command(folder, run, "--steps", "1", "--workers", "0", "-q")).code == 0
+
+
 def test_regression_from_the_prior(vsa, tmp_path: Path):
     options = ["--kind", "regression", "--shots", "5-6", "--unlabeled", "8-9", "--batch", "2", "--attributes", "3"]
     more = ["--steps", "2", "--workers", "0", "--validate-every", "5", "-q"]

@@ -139,6 +139,8 @@ def _usage_message(error: typer.TyperException) -> str:
     message = error.format_message().rstrip(". ").replace(": Value error, ", ": ")
     if "unexpected extra argument" in message and ctx is not None and ctx.info_name in ("label", "eval"):
         message += "; one table is read at a time: for file in *.csv; do vsa " + ctx.info_name + ' "$file" ...; done'
+    if "unexpected extra argument" in message and ctx is not None and ctx.info_name == "meta-train":
+        message += "; an option takes one value, so repeat it for more: --data A --data B"
     return f"{message}; see `{ctx.command_path if ctx else 'vsa'} --help`"
 
 

@@ -1,4 +1,4 @@
-"""Values that a shell may offer for an option: columns of the table on the line, and installed checkpoints."""
+"""Values that a shell may offer for an option: columns of the table on the line, checkpoints, methods, suites."""
 
 from __future__ import annotations
 
@@ -29,6 +29,24 @@ def complete_columns(ctx: typer.Context, incomplete: str) -> list[str]:
         columns |= dict.fromkeys(found)
     taken = {params.get("target"), *(params.get("exclude") or ()), *(params.get("include") or ())}
     return [c for c in columns if c.startswith(incomplete) and (c not in taken or c == incomplete)]
+
+
+def complete_methods(incomplete: str) -> list[tuple[str, str]]:
+    """The compared methods, after those that stand in the list already."""
+    from vsacli.baselines.registry import METHODS
+
+    before, comma, typed = incomplete.rpartition(",")
+    taken = before.split(",")
+    found = [(name, info.summary) for name, info in METHODS.items()]
+    if not before:
+        found.append(("all", "every method that is here"))
+    return [(f"{before}{comma}{name}", told) for name, told in found if name.startswith(typed) and name not in taken]
+
+
+def complete_suites(incomplete: str) -> list[tuple[str, str]]:
+    """The suites that have names; where none fits, shells offer folders."""
+    known = [("circle-spiral", "the paper's synthetic tasks"), ("openml", "the paper's selection of OpenML")]
+    return [entry for entry in known if entry[0].startswith(incomplete)] if incomplete else []
 
 
 def complete_checkpoints(incomplete: str) -> list[tuple[str, str]]:

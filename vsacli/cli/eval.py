@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from vsacli.cli.completers import complete_methods, complete_suites
 from vsacli.cli.evalasked import Compared, Results, SuiteOptions
 from vsacli.cli.options import (
     Checkpoints,
@@ -58,11 +59,16 @@ def evaluate(
             metavar="DIR|NAME",
             show_default=False,
             help="Compare methods over many tables: a folder of them, circle-spiral, openml or openml:NUMBER.",
+            autocompletion=complete_suites,
         ),
     ] = None,
     methods: Annotated[
         str | None,
-        typer.Option(metavar="A,B,...", help="Methods to compare, or `all`. Default: vsa and strong simple methods."),
+        typer.Option(
+            metavar="A,B,...",
+            help="Methods to compare, or `all`. Default: vsa and strong simple methods.",
+            autocompletion=complete_methods,
+        ),
     ] = None,
     checkpoint: Checkpoints = None,
     shots: Annotated[

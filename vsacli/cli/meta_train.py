@@ -88,7 +88,7 @@ class SuiteCommand(OnceCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Give the option its value if the next word is another option or nothing."""
         full: list[str] = []
-        for word, following in zip(args, [*args[1:], "--"], strict=True):
+        for word, following in zip(args, [*args, "--"][1:], strict=True):
             alone = word == "--openml-suite" and following.startswith("-")
             full.append(f"--openml-suite={PAPER_SELECTION}" if alone else word)
         return super().parse_args(ctx, full)

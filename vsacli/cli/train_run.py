@@ -6,7 +6,7 @@ import os
 import shlex
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ import typer
 from vsacli.cli.console import progress_shown, say, show_facts
 from vsacli.cli.signals import Terminated
 from vsacli.cli.training_view import TrainingView
+from vsacli.errors import VsaError
 
 if TYPE_CHECKING:
     import torch
@@ -32,11 +33,17 @@ def run(spec: RunSpec, output: Path, device: torch.device, resumed: bool, quiet:
 
     group = join_group(device.type)
     quiet = quiet or not group.main
+    new = group.main and not resumed and not output.exists()
     try:
         with sole_run(output) if group.main else nullcontext():
             if group.main and not resumed:
                 check_folder_is_free(output)
             _train(spec, output, device, resumed, quiet, group)
+    except VsaError:
+        if new:
+            with suppress(OSError):  # what was written into it stays
+                output.rmdir()
+        raise
     finally:
         group.leave()
 

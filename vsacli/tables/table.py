@@ -138,6 +138,13 @@ def _suggestion(columns: Sequence[str], name: str) -> str:
     near = nearest([column for column in columns if len(column) <= 200], name)
     if near is not None and len(columns) > 1:
         return f"did you mean {near!r}?"
+    if len(columns) == 1 and name.casefold().strip() in columns[0].casefold().split():
+        if re.search(r"\s\s", columns[0].strip()) is None:
+            return "its columns are separated by single spaces: --delimiter space reads them"
+        return (
+            "its columns are aligned with spaces; make a CSV file of it first: python3 -c 'import pandas; "
+            'pandas.read_fwf("FILE").to_csv("FILE.csv", index=False)\''
+        )
     if any(map(_MEASURED.fullmatch, columns)) and not values_shown():
         return (
             "some of its names are numbers, as in a row of data: add a line with names above it, or give "

@@ -79,7 +79,7 @@ def read_folder_tables(
         try:
             store.tables.append(_encode(entry, target))
         except VsaError as e:
-            store.skipped.append((entry.name, str(e).removeprefix(f"{entry.path}: ")))
+            store.skipped.append((entry.name, str(e).removeprefix(entry.path).removeprefix(":").strip()))
     return store
 
 

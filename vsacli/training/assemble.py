@@ -7,13 +7,15 @@ from pathlib import Path
 
 import torch
 
+from vsacli.errors import TrainingError
 from vsacli.support.progress import Progress, silent
+from vsacli.support.wording import some
 from vsacli.tasks.cache import cache_folder
 from vsacli.training.distributed import Group
 from vsacli.training.loop import Trainer
-from vsacli.training.profile import profile
+from vsacli.training.profile import NAMED, profile
 from vsacli.training.run import RunSpec, record_split, validation_of
-from vsacli.training.sources import collect
+from vsacli.training.sources import Collection, collect
 
 
 @dataclass
@@ -71,11 +73,16 @@ def assemble(
         spec.sources, spec.kind, cache=cache_folder(), plain=config.plain, record=folder, progress=progress
     )
     if group.main:
-        record_split(folder, collection.tables, resumed)
-        spec.save(folder)
+        if resumed:
+            record_split(folder, collection.tables, resumed)
         group.wait()
     facts, notes = profile(collection, spec.kind), list(collection.notes)
-    sampler = collection.sampler(spec.kind, config.episodes, config.seed, config.plain)
+    try:
+        sampler = collection.sampler(spec.kind, config.episodes, config.seed, config.plain)
+        if group.main and not resumed:
+            sampler(0)  # so that tables of which no episode can be drawn are told before anything is written
+    except TrainingError as error:
+        raise TrainingError(f"{error}{_causes(collection)}") from None
     validation = validation_of(collection, config) if group.main else {}
     count = sum(map(len, validation.values()))
     labels = ", ".join(map(str, validation))
@@ -91,6 +98,9 @@ def assemble(
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
     meta = {"command": spec.command, "device": name, "data": _data_line(facts)}
     trainer = Trainer(config, sampler, validation, folder, device, meta=meta, group=group)
+    if group.main and not resumed:  # not before: what fails so far leaves nothing behind
+        record_split(folder, collection.tables, resumed)
+        spec.save(folder)
     size = sum(p.numel() for p in trainer.model.parameters())
     facts.append(("network", f"{size:,} weights, {config.optimizer}, {config.precision} on {name}"))
     if group.world > 1:
@@ -99,6 +109,16 @@ def assemble(
         trainer.resume()
         facts.append(("resumed", f"from step {trainer.step:,}"))
     return Assembled(trainer, facts, notes)
+
+
+def _causes(collection: Collection) -> str:
+    """Why tables cannot be learned from, and what to do if it is for their label column."""
+    skipped = collection.tables.skipped
+    if not skipped:
+        return ""
+    told = some([f"{name}: {reason}" for name, reason in skipped], NAMED)
+    hint = "; --target COL names the label column" if any("has no column" in why for _, why in skipped) else ""
+    return f" (left out: {told}){hint}"
 
 
 def _data_line(facts: list[tuple[str, str]]) -> str:
