@@ -40,7 +40,7 @@ class Table:
         self.checkpoint, self.x, self.y = checkpoint, table.x[rows], table.y[rows]
         self.askable = np.arange(len(rows)) < len(rows) - len(rows) // 2
 
-    def answers(self, labeled: np.ndarray) -> tuple[Answers, np.ndarray]:
+    def answers(self, labeled: np.ndarray) -> tuple[Answers, float]:
         """What the network says of the rows without a label, in order; and the score on the rows never asked about."""
         known, classes, n = self.y[labeled], np.zeros(0), 0
         if self.checkpoint.kind == "classification":

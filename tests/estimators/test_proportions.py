@@ -21,7 +21,9 @@ def table(n: int = 80) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("known", [{3: 0.8, 7: 0.2}, {7: 0.2}, {3: 64, 7.0: 16}])
 def test_all_rows_have_the_shares(known: dict[float, float]):
     X, y = table()
-    model = clone(VSAClassifier(device="cpu", proportions=known)).fit(X, y)
+    model = clone(VSAClassifier(device="cpu", proportions=known))
+    assert isinstance(model, VSAClassifier)
+    model.fit(X, y)
     np.testing.assert_allclose(model.label_distributions_.mean(axis=0), [0.8, 0.2], atol=1e-5)
     np.testing.assert_array_equal(model.transduction_[:4], y[:4])
 

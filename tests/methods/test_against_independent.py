@@ -67,7 +67,7 @@ def test_gp_is_scikit_learns_and_so_is_its_likelihood(numbers: Episode) -> None:
     np.testing.assert_allclose(got, np.stack([mean, std**2], 1), rtol=1e-6)
     batch = collate([numbers])
     batch.tasks, batch.answer = batch.tasks.double(), batch.answer.double()
-    loss = -norm.logpdf(numbers.answer.astype(np.float64), mean, std).mean()
+    loss = -np.mean(norm.logpdf(numbers.answer.astype(np.float64), mean, std))
     got = episode_loss(model(batch.tasks), batch, mse_weight=0.0).item()
     assert got == pytest.approx(5 * np.arcsinh(loss / 5), rel=1e-6)
 
@@ -77,7 +77,7 @@ def test_gp_classifies_by_the_density_of_one_hot_vectors(task: Episode) -> None:
     labeled, unlabeled = rows_of(task)
     reference = gp_of(model).fit(labeled, np.eye(3)[task.y[:7]])
     mean, std = cast(tuple[np.ndarray, np.ndarray], reference.predict(unlabeled, return_std=True))
-    density = np.stack([norm.pdf(np.eye(3)[c], mean, std).prod(1) for c in range(3)], 1)
+    density = np.stack([np.prod(norm.pdf(np.eye(3)[c], mean, std), axis=1) for c in range(3)], 1)
     expected = density / density.sum(1, keepdims=True)
     np.testing.assert_allclose(answers(model, batch_of(task))[0].numpy(), expected, rtol=1e-5)
 
