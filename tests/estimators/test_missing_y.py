@@ -84,7 +84,8 @@ def test_a_column_of_labels_warns_as_scikit_learn_does(classifier: VSAClassifier
         ([None] * 60, "y has no label in any of its 60 rows"),
         (np.full(60, np.nan), "y has no label in any of its 60 rows"),
         ([1, "a"] * 30, r"Unknown label type: y holds labels of mixed types \(int and str\)"),
-        (np.linspace(0, 1, 60), "Unknown label type"),
+        ([-1, "a"] * 30, "holds words and -1; if -1 stands for a missing label, give None instead"),
+        (np.linspace(0, 1, 60), "Unknown label type: continuous. Maybe you are trying to fit a classifier"),
         ([1.0, math.inf] * 30, "infinity"),
         (np.zeros((60, 2)), "1d array"),
         (pd.DataFrame({"a": [0] * 60, "b": [1] * 60}), "1d array"),
@@ -132,3 +133,14 @@ def test_missing_targets_of_every_dtype(regressor: VSARegressor, y: Any):
     assert fitted.transduction_[[0, 1, 3]].tolist() == [2.5, 1, 3]
     assert np.isfinite(fitted.transduction_).all()
     assert (fitted.transduction_std_ > 0).tolist() == [False, False, True, False, True]
+
+
+def test_minus_one_in_most_rows_is_warned_of(classifier: VSAClassifier):
+    y = np.where(HIDDEN, -1, (TRUTH == "pos").astype(int))
+    with pytest.warns(UserWarning, match="if it stands for a missing label, give NaN or None instead"):
+        classifier.fit(FRAME, y)
+    assert classifier.classes_.tolist() == [-1, 0, 1]
+    missing = np.where(y == -1, np.nan, y)  # what the warning says
+    assert classifier.fit(FRAME, missing).classes_.tolist() == [0, 1]
+    for fine in (2 * (TRUTH == "pos") - 1, np.where(HIDDEN, None, -(TRUTH == "pos").astype(int))):
+        classifier.fit(FRAME, fine)

@@ -102,3 +102,18 @@ def test_no_column_to_learn_from(classifier: VSAClassifier, regressor: VSARegres
         classifier.fit(frame, WITH_NONE)
     with pytest.raises(DataError, match="no column to learn from"):
         regressor.fit(frame, np.arange(60.0))
+
+
+@pytest.mark.parametrize(
+    "make", [lambda f: f.iloc[0], lambda f: f["size"], lambda f: f["size"].to_numpy(), lambda f: pa.array(f["size"])]
+)
+def test_one_row_or_column_raises_as_in_scikit_learn(classifier: VSAClassifier, make: Any):
+    fitted = classifier.fit(FRAME, WITH_NONE)
+    with pytest.raises(ValueError, match=r"Expected 2D array|Expected a 2-dimensional container"):
+        fitted.predict(make(FRAME))
+
+
+def test_sparse_rows_say_what_to_do(classifier: VSAClassifier):
+    for make in (sparse.csr_matrix, sparse.csr_array):
+        with pytest.raises(TypeError, match=r"\.toarray\(\)"):
+            classifier.fit(make(np.eye(60)), WITH_NONE)

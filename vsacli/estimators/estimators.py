@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from vsacli.attributes.encoder import columns_of
 from vsacli.errors import DataError
-from vsacli.estimators.missing_y import split_classes, split_numbers
+from vsacli.estimators.missing_y import split_classes, split_numbers, warn_of_minus_one
 from vsacli.inference.answers import Answers
 from vsacli.inference.order import attribute_signatures, distinct_rows, row_order
 from vsacli.inference.proportions import Proportions, left_over
@@ -118,6 +118,8 @@ class _VSAEstimator(BaseEstimator):
             attributes.check("X has no column to learn from")
             self._load()  # now, since it may not be there
         self._encoder = encoder
+        self._table_of_fit: Any = X
+        self._missing = missing
         self._labels = labels
         self._n_classes = n_classes
         self._labeled = x[~missing]
@@ -215,7 +217,8 @@ class _VSAEstimator(BaseEstimator):
         """X as a data frame or a 2-D array, checked against what `fit` saw (or remembered, with `reset`)."""
         import pandas as pd
 
-        if hasattr(X, "__arrow_c_stream__") and not isinstance(X, pd.DataFrame):
+        one_column = isinstance(X, pd.Series) or len(getattr(X, "shape", (0, 0))) == 1 or _is_arrow_column(X)
+        if hasattr(X, "__arrow_c_stream__") and not one_column and not isinstance(X, pd.DataFrame):
             import pyarrow as pa
 
             X = pa.table(X).to_pandas(types_mapper=pd.ArrowDtype)
@@ -235,6 +238,70 @@ class _VSAEstimator(BaseEstimator):
         names = getattr(self, "feature_names_in_", None)
         columns = columns_of(X)
         return columns if names is None else [(n, c) for n, (_, c) in zip(names, columns, strict=True)]
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write an HTML page about the rows of `fit`, as `vsa label --report` does.
+
+        It shows how many rows of each class were given and filled, how certain the answers are, a map of the rows, the
+        rows to label next, and the columns that the answers depend on. It contains cells of the table.
+
+        Parameters
+        ----------
+        path : str or path
+            An existing file is replaced when the page is complete.
+
+        Raises
+        ------
+        DataError
+            The estimator was pickled since `fit`: a pickle does not hold the table. Also a ValueError.
+        OutputError
+            The file cannot be written.
+        """
+        check_is_fitted(self)
+        from vsacli.estimators.page import report_of
+        from vsacli.tables.output import check_output, open_output
+
+        table = getattr(self, "_table_of_fit", None)
+        if table is None:
+            raise DataError("a report needs the table of fit, which a pickle does not hold; call fit again")
+        place = os.fspath(path)
+        check_output(place)
+        proportions = getattr(self, "proportions", None)
+        if isinstance(proportions, Mapping):
+            proportions = {str(name): share for name, share in proportions.items()}
+        page = report_of(
+            self._columns(table),
+            self._label_cells(),
+            checkpoint=None if self.checkpoint is None else os.fspath(self.checkpoint),
+            device=self.device,
+            seed=self._seed,
+            proportions=proportions,
+        )
+        with open_output(place) as sink:
+            sink.write(page)
+
+    def _label_cells(self) -> pa.Array:
+        """The labels of the rows of `fit`, null where they are missing: text or numbers."""
+        raise NotImplementedError
+
+    def _summary_html(self) -> str:
+        """What a notebook shows of the fitted estimator."""
+        raise NotImplementedError
+
+    def _repr_html_inner(self) -> str:
+        inner = super()._repr_html_inner()
+        return f"{self._summary_html()}{inner}" if hasattr(self, "transduction_") else inner
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] = self._repr_html_inner()
+        return bundle
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = cast(dict[str, Any], super().__getstate__()).copy()
+        state.pop("_table_of_fit", None)  # a pickle is no larger than the attributes
+        return state
 
     def _load(self) -> Checkpoint:
         return _load(None if self.checkpoint is None else os.fspath(self.checkpoint), self._kind)
@@ -305,6 +372,7 @@ class VSAClassifier(ClassifierMixin, _VSAEstimator):
         given, missing = split_classes(y)
         if len(given):
             check_classification_targets(given)
+            warn_of_minus_one(given, missing)
         self.classes_, codes = np.unique(given, return_inverse=True)
         shares = None
         if self.proportions is not None and len(given):
@@ -316,6 +384,19 @@ class VSAClassifier(ClassifierMixin, _VSAEstimator):
         proba[missing] = _normalised(answer)
         self.label_distributions_ = proba
         self.transduction_ = self.classes_[proba.argmax(1)]
+
+    def _label_cells(self) -> pa.Array:
+        import pyarrow as pa
+
+        labels = [
+            None if missing else str(label) for label, missing in zip(self.transduction_, self._missing, strict=True)
+        ]
+        return pa.array(labels, pa.large_string())
+
+    def _summary_html(self) -> str:
+        from vsacli.estimators.display import classes_html
+
+        return classes_html(type(self).__name__, self.classes_.tolist(), self.label_distributions_, self._missing)
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of each row, (n,)."""
@@ -359,6 +440,16 @@ class VSARegressor(RegressorMixin, _VSAEstimator):
         self.transduction_[~missing] = given
         self.transduction_[missing], self.transduction_std_[missing] = answer.mean, answer.std
 
+    def _label_cells(self) -> pa.Array:
+        import pyarrow as pa
+
+        return pa.array(self.transduction_, pa.float64(), mask=self._missing)
+
+    def _summary_html(self) -> str:
+        from vsacli.estimators.display import numbers_html
+
+        return numbers_html(type(self).__name__, self.transduction_, self.transduction_std_, self._missing)
+
     def predict(self, X: Any, return_std: bool = False) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
         """Predicted numbers, float64 (n,); with `return_std`, also their standard deviations (n,)."""
         mean, std = self._predict(X).numbers
@@ -369,6 +460,13 @@ def _proportions(shares: np.ndarray, labels: np.ndarray, rows: int) -> Proportio
     """What the labels leave; factors that ask for no unlabeled row, where there is none."""
     counts = np.bincount(labels, minlength=len(shares))
     return Proportions(left_over(shares, counts, rows), shares / counts if rows == len(labels) else None)
+
+
+def _is_arrow_column(X: Any) -> bool:
+    """Whether X is a single column of Arrow's."""
+    import pyarrow as pa
+
+    return isinstance(X, (pa.Array, pa.ChunkedArray))
 
 
 def _told_apart(names: Iterable[Any]) -> list[Any]:

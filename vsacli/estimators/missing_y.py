@@ -6,6 +6,7 @@ NumPy's own text type, since that is what ``np.array(["a", np.nan])`` makes of a
 
 from __future__ import annotations
 
+import warnings
 from numbers import Integral, Real
 from typing import Any
 
@@ -38,6 +39,24 @@ def split_classes(y: Any) -> tuple[np.ndarray, np.ndarray]:
     return given, missing
 
 
+def warn_of_minus_one(given: np.ndarray, missing: np.ndarray) -> None:
+    """Warn if −1 seems to stand for a missing label, as in scikit-learn's semi-supervised estimators.
+
+    That is so if no label is missing, and at least half of them are −1, the least of several whole numbers (and not the
+    other one of −1 and 1).
+    """
+    if missing.any() or given.dtype.kind != "i" or not len(given) or given.min() != -1:
+        return
+    classes = np.unique(given)
+    if len(classes) > 1 and classes.tolist() != [-1, 1] and 2 * (given == -1).sum() >= len(given):
+        warnings.warn(
+            "y holds -1 in at least half of the rows, which is a class like any other here; if it stands for a missing "
+            "label, give NaN or None instead: np.where(y == -1, np.nan, y)",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
 def _narrowed(given: np.ndarray) -> np.ndarray:
     """Python objects, (L,), as the plain type that all of them are of."""
     if all(isinstance(v, str) for v in given):
@@ -49,6 +68,8 @@ def _narrowed(given: np.ndarray) -> np.ndarray:
             except OverflowError:
                 break
     kinds = " and ".join(sorted({type(v).__name__ for v in given}))
+    if {v for v in given if not isinstance(v, str)} == {-1}:
+        raise DataError("Unknown label type: y holds words and -1; if -1 stands for a missing label, give None instead")
     raise DataError(f"Unknown label type: y holds labels of mixed types ({kinds}); try y.astype(str)")
 
 
