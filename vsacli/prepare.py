@@ -14,6 +14,7 @@ import numpy as np
 
 from vsacli.errors import DataError, UsageError
 from vsacli.support.progress import Progress, silent
+from vsacli.support.wording import nearest
 from vsacli.tables.arrow_types import SEVERAL_VALUES, not_labels
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class ReadOptions:
 
     target: str
     task: Literal["auto", "classification", "regression"] = "auto"
-    na: tuple[str, ...] = ()  # further cell contents that mean "no label"
+    na: tuple[str, ...] = ()  # further cell contents that mean "no label"; COL=TOKEN: that mean "no value" in a column
     default_na: bool = True  # so do the tokens that pandas reads as missing
     exclude: tuple[str, ...] = ()  # columns that must not become attributes
     include: tuple[str, ...] = ()  # columns that become attributes even if they look like ids
@@ -160,14 +161,16 @@ def read_labels(cells: pa.Array, table: Table, options: ReadOptions, headers: Se
     DataError
         As :func:`vsacli.target.column.read_target`.
     """
+    from vsacli.attributes.named_missing import split_tokens
     from vsacli.target.column import read_target
     from vsacli.target.sparse import read_sparse_target
 
+    tokens, named = split_tokens([*table.columns, options.target], options.na)
     read = read_target if len(cells) < LARGE_ROWS else read_sparse_target
     return read(
         cells,
         task=options.task,
-        na=options.na,
+        na=[*tokens, *named.get(options.target, [])],
         default_na=options.default_na,
         decimal=table.decimal,
         name=options.target,
@@ -215,6 +218,8 @@ class Columns:
         Columns that are not read although they might be, with the reason.
     included : list of str
         Names of columns that are used even if they look like ids.
+    missing : dict of str to list of str
+        Contents that mean "no value", by the name of a column.
     read : list of (int, pa.DataType)
         What was read so far.
 
@@ -242,6 +247,7 @@ class Columns:
             raise UsageError(f"--include {options.target}: the target is never an attribute; leave the option out")
         if both := sorted(included & excluded):
             raise UsageError(f"{table.columns[both[0]]!r} is both in --include and in --exclude; leave out one of them")
+        from vsacli.attributes.named_missing import split_tokens
         from vsacli.target.earlier_run import REASON, added_columns
 
         useless = {
@@ -256,13 +262,22 @@ class Columns:
         self.left_out += [(table.columns[j], reason) for j, reason in useless.items()]
         self.read: list[tuple[int, pa.DataType]] = []
         skipped = excluded | useless.keys() | {target}
+        tokens, self.missing = split_tokens([*table.columns, options.target], options.na)
+        for token in tokens:
+            name, equals, _ = token.partition("=")
+            if equals and (near := nearest(table.columns, name)) is not None:
+                raise UsageError(f"--na {token}: {table.name} has no column {name!r}; did you mean {near!r}?")
         self._places = [j for j in (range(len(table.columns)) if among is None else among) if j not in skipped]
 
     def __iter__(self) -> Iterator[tuple[str, pa.Array]]:
+        from vsacli.attributes.named_missing import without_tokens
+
         names = self.table.columns
         for j in self._places:
             self._progress("reading columns", j, len(names))
             cells = self.table.column(j)
+            if names[j] in self.missing:
+                cells = without_tokens(cells, self.missing[names[j]])
             self.read.append((j, cells.type))
             yield names[j], cells
             del cells  # before the next one is read

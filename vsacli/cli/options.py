@@ -53,7 +53,10 @@ Task = Annotated[TaskChoice, typer.Option("--task", metavar="KIND", help="auto, 
 NaTokens = Annotated[
     list[str] | None,
     typer.Option(
-        "--na", metavar="TOKEN", help="Treat target cells with this content as missing. Repeatable.", callback=restored
+        "--na",
+        metavar="TOKEN|COL=TOKEN",
+        help="Treat target cells with this content as missing, or cells of the column COL. Repeatable.",
+        callback=restored,
     ),
 ]
 NoDefaultNa = Annotated[

@@ -18,6 +18,7 @@ from vsacli.labeling.parts.plan import Network, Plan, columns_of_part
 from vsacli.target.sparse import blank
 
 if TYPE_CHECKING:
+    from vsacli.prepare import ReadOptions
     from vsacli.tables.parquet.table import ParquetTable
 
 RowsDone = Callable[[int], None]
@@ -133,7 +134,7 @@ def _answer(
     from vsacli.inference.reading import Known
 
     network, known = plan.network, plan.network.proportions
-    x = _attributes(network, table, part, rows)
+    x = _attributes(network, plan.options, table, part, rows)
     options = plan.options
     config = InferenceConfig(device=options.device, seed=options.seed, best_only=not options.proba, at_a_time=at_a_time)
     beside = _companions(network, plan, part, config.chunk_rows - len(rows))
@@ -156,16 +157,23 @@ def _answer(
     return answers.only(slice(len(rows)))
 
 
-def _attributes(network: Network, table: ParquetTable, part: Part, rows: np.ndarray) -> np.ndarray:
+def _attributes(
+    network: Network, options: ReadOptions, table: ParquetTable, part: Part, rows: np.ndarray
+) -> np.ndarray:
     """The attributes of rows of a part, float32 (rows, M)."""
     import pyarrow as pa
 
+    from vsacli.attributes.named_missing import split_tokens, without_tokens
     from vsacli.labeling.labeled_table import like
 
     names = [*table.columns, *(key for key, _ in part.keys if key not in table.columns)]
     kinds = dict(network.columns)
     these = pa.array(rows)
-    cells = columns_of_part(part, names, kinds)
+    _, missing = split_tokens([*names, options.target], options.na)
+    cells = (
+        (j, without_tokens(column, missing[names[j]]) if names[j] in missing else column)
+        for j, column in columns_of_part(part, names, kinds)
+    )
     return network.encoder.transform((names[j], like(column.take(these), kinds[j])) for j, column in cells)
 
 
