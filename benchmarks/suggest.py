@@ -27,7 +27,7 @@ from vsacli.inference.config import InferenceConfig
 from vsacli.inference.embed import embed
 from vsacli.inference.predict import predict
 from vsacli.insight.choose_rows import choose_rows
-from vsacli.support.distances import squared_distances
+from vsacli.structure.distances import squared_distances
 from vsacli.tasks.draw import draw_balanced
 from vsacli.tasks.store import EncodedTable
 

@@ -14,7 +14,7 @@ from vsacli.baselines.linear import Ridge
 from vsacli.baselines.neighbors import NearestCentroid, NearestNeighbors
 from vsacli.baselines.prior import Prior
 from vsacli.baselines.trees import LightGBM, RandomForest
-from vsacli.support.distances import squared_distances
+from vsacli.structure.distances import squared_distances
 from vsacli.tasks.episode import Episode
 
 RNG = np.random.default_rng(0)

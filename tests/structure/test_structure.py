@@ -7,9 +7,9 @@ import pytest
 
 from vsacli.structure import TableStructure
 from vsacli.structure.answers import CLASS_CHANNELS, STRENGTHS, class_answers, number_answers
+from vsacli.structure.distances import squared_distances
 from vsacli.structure.graph import NEIGHBOURS, WIDTH_NEIGHBOUR, Graph
 from vsacli.structure.metric import Metric
-from vsacli.support.distances import squared_distances
 
 
 def groups(n: int = 240, k: int = 3, m: int = 4, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

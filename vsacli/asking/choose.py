@@ -12,8 +12,8 @@ import numpy as np
 
 from vsacli.inference.answers import Answers
 from vsacli.insight.choose_rows import choose_rows
+from vsacli.structure.distances import squared_distances
 from vsacli.structure.metric import Metric
-from vsacli.support.distances import squared_distances
 
 NEIGHBOUR = 10
 """The neighbour that is as far as a row looks."""

@@ -12,7 +12,7 @@ from itertools import product
 import numpy as np
 
 from vsacli.baselines.base import Floats, Rows, SimpleMethod
-from vsacli.support.distances import squared_distances
+from vsacli.structure.distances import squared_distances
 
 
 class LabelSpreading(SimpleMethod):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from vsacli.baselines.base import Floats, Rows, SimpleMethod, softmax
-from vsacli.support.distances import squared_distances
+from vsacli.structure.distances import squared_distances
 
 
 class NearestCentroid(SimpleMethod):

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from vsacli.baselines.base import Floats, Rows, SimpleMethod, seed_from, softmax
+from vsacli.structure.distances import squared_distances
 from vsacli.structure.graph import NEIGHBOURS, Graph, influence, walk_between
 from vsacli.structure.metric import Metric
-from vsacli.support.distances import squared_distances
 
 LEAST = 1e-12
 """Influence below which no label reaches a row."""

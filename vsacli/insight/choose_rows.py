@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vsacli.support.distances import squared_distances
+from vsacli.structure.distances import squared_distances
 
 
 def choose_rows(

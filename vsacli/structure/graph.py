@@ -12,8 +12,8 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh
 
+from vsacli.structure.distances import squared_distances
 from vsacli.structure.metric import Floats
-from vsacli.support.distances import squared_distances
 
 NEIGHBOURS = 10
 """Neighbours of a row."""

@@ -103,9 +103,9 @@ def test_places_where_labeled_parts_cannot_go(tmp_path: Path):
             check_folders(str(source), str(output), parts)
     put(tmp_path / "full", "p.parquet", x=[1])  # an older result is replaced
     check_folders(str(source), str(tmp_path / "full"), parts)
-    check_folders(str(source), str(tmp_path / "full"), parts, labeled="-")
+    check_folders(str(source), str(tmp_path / "full"), parts, labeled=["-"])
     with pytest.raises(UsageError, match=r"would replace .*p\.parquet, which is an input"):
-        check_folders(str(source), str(tmp_path / "full"), parts, labeled=str(tmp_path / "full" / "p.parquet"))
+        check_folders(str(source), str(tmp_path / "full"), parts, labeled=[str(tmp_path / "full" / "p.parquet")])
     (tmp_path / "links").mkdir()
     (tmp_path / "links" / "p.parquet").symlink_to(source / "p.parquet")
     with pytest.raises(UsageError, match=r"would replace .*in/p\.parquet, which is an input"):
