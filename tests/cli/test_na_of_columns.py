@@ -13,8 +13,6 @@ from vsacli.attributes.named_missing import split_tokens, without_tokens
 ROWS = [
     (i % 7 * 0.5 + (i % 2) * 8, "-99" if i % 5 == 3 else f"{i % 7 + (i % 2) * 9}.5", "ab"[i % 2]) for i in range(30)
 ]
-    (i % 7 * 0.5 + (i % 2) * 8, "-99" if i % 5 == 3 else f"{i % 7 + (i % 2) * 9}.5", "ab"[i % 2]) for i in range(30)
-]
 
 
 def table(code: str) -> bytes:
