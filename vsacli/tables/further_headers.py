@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+import pyarrow as pa
+
 from vsacli.tables.blank_tokens import PANDAS_TOKENS, SPACES
+from vsacli.tables.numbers.digits import with_ascii_digits
+from vsacli.tables.numbers.notation import parse
 
 if TYPE_CHECKING:
     from vsacli.tables.table import Table
@@ -14,7 +20,6 @@ _MOST_ROWS = 3
 _READ = 200  # data rows below that decide what a column holds
 _FEWEST = 3  # numbers in these for a column to be one of numbers
 _NUMBERS = 0.9  # share of the cells in these that are numbers then
-_NUMBER = re.compile(r"[^\w\s]{0,3}\s*[-+−]?[\d.,'’\s]*\d[\d.,'’\s]*(?:[eE][-+]?\d+)?\s*[^\d,;]{0,12}")
 _ASKS = re.compile(r"""\{\s*["']?ImportId|.*\?\s*$|.*\w\s+\w.*\s\w""", re.DOTALL)
 
 
@@ -30,13 +35,15 @@ def further_headers(table: Table, target: int) -> list[int]:
     if sum(_bare(cell.as_py()) == first for cell in cells.slice(0, _READ)) > 1:
         return []
     columns = [table.column(j).slice(0, _READ).to_pylist() for j in range(len(table.columns)) if j != target]
-    columns = [[_bare(cell) for cell in column] for column in columns]
-    numeric = [column for column in columns if _holds_numbers(column[_MOST_ROWS:])]
+    spelled = np.array([[_bare(cell) for cell in column] for column in columns], object).reshape(len(columns), -1)
+    filled, is_number = spelled != "", _are_numbers(spelled.ravel().tolist()).reshape(spelled.shape)
+    counts = is_number[:, _MOST_ROWS:].sum(axis=1)
+    numeric = counts >= np.maximum(_FEWEST, _NUMBERS * filled[:, _MOST_ROWS:].sum(axis=1))
     found: list[int] = []
     for row in range(min(_MOST_ROWS, len(cells))):
-        label, others = _bare(cells[row].as_py()), [column[row] for column in numeric if column[row]]
-        words = sum(_NUMBER.fullmatch(cell) is None for cell in others)
-        if not label or words < len(others) or words < (1 if _ASKS.match(label) else 2):
+        label, others = _bare(cells[row].as_py()), numeric & filled[:, row]
+        words = int((others & ~is_number[:, row]).sum())
+        if not label or words < others.sum() or words < (1 if _ASKS.match(label) else 2):
             break
         found.append(row)
     return found
@@ -47,7 +54,8 @@ def _bare(cell: object) -> str:
     return "" if text in PANDAS_TOKENS else text
 
 
-def _holds_numbers(cells: list[str]) -> bool:
-    filled = [cell for cell in cells if cell]
-    numbers = sum(_NUMBER.fullmatch(cell) is not None for cell in filled)
-    return numbers >= max(_FEWEST, _NUMBERS * len(filled))
+def _are_numbers(cells: Sequence[str]) -> np.ndarray:
+    """Which cells are numbers, with a unit or without and with either decimal mark, bool (k,)."""
+    text = pa.array(cells, pa.large_string())
+    point, comma = (parse(with_ascii_digits(text, mark), mark).values for mark in (".", ","))
+    return ~(np.isnan(point) & np.isnan(comma))
