@@ -5,7 +5,7 @@
 
 Of each table half of the rows may be asked about, and are answered with the truth; the answers of the network for the
 other half are scored: accuracy, or the squared error in units of the target's variance. The rows asked about are those
-of `vsacli.asking`, chosen anew after every five answers. Random rows are drawn --draws times. Each line also says the
+of `vsacli.asking`, chosen again after every five answers. Random rows are drawn --draws times. Each line also says the
 score of two thirds as many questions: if that is not worse than random rows, a third of the work is saved.
 
 The rule was chosen on every second family of the suite (--families tuning); figures to report are those of the others

@@ -189,7 +189,7 @@ def train(method: str, run: Path, args: argparse.Namespace) -> None:
             *["--workers", "0", "--device", "cpu", "--seed", str(args.seed), "-q", "-o", str(run)],
             *shlex.split(args.train_options),
         )
-    print(f"{method}: {'going on with' if started else 'training'} {run}", flush=True)
+    print(f"{method}: {'resuming' if started else 'training'} {run}", flush=True)
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     done = subprocess.run(command, env=os.environ | {"OMP_NUM_THREADS": "1"}, check=False)
     if done.returncode:

@@ -2,7 +2,7 @@
 
     python benchmarks/csv_roundtrip.py [--rows 1000000] [--columns 16] [--quoted] [--repeat 3]
 
-Makes its file in a temporary folder and prints one line a step, peak memory above the file's size, and
+Makes its file in a temporary folder and prints one line per step, peak memory above the file's size, and
 the ratio, whose goal is 3 or less.
 """
 

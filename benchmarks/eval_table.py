@@ -40,7 +40,7 @@ def make_table(path: Path, n: int, columns: int, labels: int, classes: bool) -> 
 
 
 def main() -> None:
-    """Print one line a table."""
+    """Print one line per table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=1000)
     parser.add_argument("--columns", type=int, default=20)

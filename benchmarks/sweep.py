@@ -70,7 +70,7 @@ class Point:
 
 
 def main() -> None:
-    """Train, evaluate, print one row a value; or draw what was recorded."""
+    """Train, evaluate, print one row per value; or draw what was recorded."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--vary", metavar="NAME=V,V,...")
     parser.add_argument("--suite", default=CIRCLE_SPIRAL, metavar="DIR", help="circle-spiral, or a folder of tables")

@@ -162,7 +162,8 @@ def main() -> None:
     tasks = sum(len(b) for b in drawn)
     print(
         f"{tasks} tasks in batches of {args.batch} from {f'{len(store)} tables' if len(store) else 'the prior'}, "
-        f"{cells / tasks:.0f} cells a task (rows x slots), {sum(map(len, batches)) / len(batches):.1f} parts a batch, "
+        f"{cells / tasks:.0f} cells per task (rows x slots), "
+        f"{sum(map(len, batches)) / len(batches):.1f} parts per batch, "
         f"padding {1 - cells / padded:.0%} (one part: {1 - cells / padded_whole:.0%}), "
         f"{torch.get_num_threads()} threads, torch {torch.__version__}"
     )

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from vsacli.target.column import Target
 
 EVERY = 5
-"""Answers after which the network reads them, and rows are chosen anew."""
+"""Answers after which the network reads them, and rows are chosen again."""
 MOST_ROWS = 1000
 """Rows without a label among which questions are chosen."""
 MOST_LABELED = 384

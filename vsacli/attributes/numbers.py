@@ -1,6 +1,6 @@
 """Columns of numbers: which decimal mark and unit a column has, and its values.
 
-What a number is, :mod:`vsacli.tables.numbers.notation` says for attributes and labels alike.
+:mod:`vsacli.tables.numbers.notation` says what a number is, for attributes and labels alike.
 """
 
 from __future__ import annotations
@@ -97,8 +97,8 @@ def choose_notation(cells: Distinct, decimal: str, n_plain: int = 0) -> tuple[Nu
     """Choose the decimal mark and the unit under which most cells of a column are numbers, and read them.
 
     The mark of the file (`decimal`) wins ties: in a file with decimal points a column is read with decimal commas
-    only if more of its cells are numbers that way ("2,5" is none with a point, "2,500" is one). Where most cells are
-    limits (<20, 65+), the sign is what they say: those are classes, and no cell is read as a number.
+    only if more of its cells are numbers that way ("2,5" is not a number with a point, "2,500" is one). If most cells
+    are limits (<20, 65+), the sign carries the meaning: those are classes, and no cell is read as a number.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
 """Attributes of a large table in a fraction of the memory.
 
 Most attributes take few values: an indicator two, a rating ten, a price with two decimals some thousand. Such an
-attribute is held as its distinct values and one or two bytes a row (an eighth of a byte, if there are two values).
+attribute is held as its distinct values and one or two bytes per row (an eighth of a byte, if there are two values).
 Attributes of one column that take more values, but together few, as those of a text that occurs many times, share
-one number a row. Others stay float32. What comes out are the same bits that went in.
+one number per row. Others stay float32. What comes out are the same bits that went in.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def _few_values(bits: np.ndarray) -> np.ndarray | None:
 
 
 def _together(bits: np.ndarray, chosen: list[int]) -> list[_Attribute] | None:
-    """Pack some of the attributes uint32 (n, m) with one number a row, if that takes less room; else None."""
+    """Pack some of the attributes uint32 (n, m) with one number per row, if that takes less room; else None."""
     n = len(bits)
     most = n // 4  # distinct rows
     hashes = np.empty(0, np.uint64)

@@ -242,7 +242,7 @@ def run_suite(
         return
     from joblib import Parallel, delayed, parallel_config
 
-    # One thread a process: the methods are small, and threads of several processes fight for the cores.
+    # One thread per process: the methods are small, and threads of several processes fight for the cores.
     with parallel_config(backend="loky", inner_max_num_threads=1):
         pool = Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs")
         yield from pool(delayed(run_table)(table, plan, cells) for table, cells in work())  # pyright: ignore[reportReturnType]

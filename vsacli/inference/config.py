@@ -21,7 +21,7 @@ class InferenceConfig:
 
     device: str = "auto"  # see `choose_device`
     seed: int = 0  # decides which rows share a chunk and a context
-    best_only: bool = False  # of the class probabilities keep the largest of each row: two numbers a row, not C
+    best_only: bool = False  # of the class probabilities keep the largest of each row: two numbers per row, not C
     chunk_rows: int = 256  # unlabeled rows read together
     context_rows: int = 384  # labeled rows read together
     contexts_per_chunk: int = 2  # contexts averaged if labeled rows need several

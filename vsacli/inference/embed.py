@@ -1,6 +1,6 @@
 """Embeddings of rows: where the network places each row of a table before its head compares them.
 
-    labeled rows (one context) + rows asked for, in chunks  --network-->  one vector of M * H^(B) numbers a row
+    labeled rows (one context) + rows asked for, in chunks  --network-->  one vector of M * H^(B) numbers per row
 
 The network reads rows together, so a row's embedding depends on the rows beside it. Those of different chunks
 can be compared because every chunk holds the same labeled rows and a random share of the others, and because

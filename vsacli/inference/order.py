@@ -77,7 +77,7 @@ def row_order(
 ) -> np.ndarray:
     """An order of the rows that looks random and does not depend on the one they have.
 
-    Rows of one hash are ordered by their contents and by ``y``, if given, one entry a row.
+    Rows of one hash are ordered by their contents and by ``y``, if given, one entry per row.
 
     Returns
     -------

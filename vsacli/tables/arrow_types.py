@@ -107,7 +107,7 @@ def to_float64(numbers: pa.Array) -> np.ndarray:
 
 
 def as_text(cells: pa.Array) -> pa.Array:
-    """The cells as a text table holds them: strings, "" where there is none."""
+    """The cells as a text table holds them: strings, "" for no value."""
     try:
         return pc.fill_null(cells.cast(pa.large_string()), "")
     except pa.ArrowException:  # nested types have no cast to text
@@ -115,7 +115,7 @@ def as_text(cells: pa.Array) -> pa.Array:
 
 
 def spelled(column: pa.Array) -> pa.Array:
-    """Spell a column of simple Arrow values as strings: true, 3 (not 3.0), 2.5, 2024-01-31; null what is none."""
+    """Spell a column of simple Arrow values as strings: true, 3 (not 3.0), 2.5, 2024-01-31; null without a value."""
     if is_text(column.type):
         return column
     if pa.types.is_dictionary(column.type):

@@ -45,7 +45,7 @@ class Table(Protocol):
     columns : list of str
         Header names as spelled; duplicates and empty ones kept, in order.
     n_rows : int
-        Data rows. Blank lines of a text file are none.
+        Data rows. Blank lines of a text file do not count.
     notes : list of str
         What the reader decided by itself.
     decimal : "." or ","

@@ -34,7 +34,7 @@ Task = Literal["auto", "classification", "regression"]
 
 @dataclass(eq=False)
 class Target:
-    """A label column, understood. Arrays have one entry a row (n)."""
+    """A label column, understood. Arrays have one entry per row (n)."""
 
     name: str
     kind: Literal["classification", "regression"]

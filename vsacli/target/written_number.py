@@ -1,9 +1,9 @@
 """Numbers of a label column, with all that it takes to write others alike.
 
-What a number is, :mod:`vsacli.tables.numbers.notation` says for attributes and labels alike. Here, a number has the
-affix of the others (currency, percent sign, unit), or is none; parentheses are negative if others are not in them; a
-limit (``<0.05``, ``65+``) is the number beside the sign, unless most labels are limits. Spreadsheets write ``="12.5"``.
-A percentage stays the number that is written: ``45%`` is 45.
+:mod:`vsacli.tables.numbers.notation` says what a number is, for attributes and labels alike. Among labels, only
+those with the currency, percent sign or unit of the others are read as numbers. Parentheses mean negative if other
+labels are not in them. A limit (``<0.05``, ``65+``) is the number beside the sign, unless most labels are limits.
+Spreadsheets write ``="12.5"``. A percentage stays the number that is written: ``45%`` is 45.
 """
 
 from __future__ import annotations

@@ -130,7 +130,7 @@ def _manifest(folder: Path) -> list[_Entry]:
         split, rule = row.get("split") or "train", row.get("target_rule") or ""
         if split not in SPLITS:
             raise InputError(
-                f"{folder / 'manifest.csv'}, line {number}: split {split!r} is none of {', '.join(SPLITS)}"
+                f"{folder / 'manifest.csv'}, line {number}: split {split!r} is not one of {', '.join(SPLITS)}"
             )
         entries.append(_Entry(name, str(path), tasks.get(kind, "auto"), row.get("family") or name, split, rule))
     return entries

@@ -42,7 +42,7 @@ class OpenMLSelection:
     kinds : tuple of str
         Kinds of tasks of the paper's selection.
     tasks : tuple of tuple of int
-        One entry a table: task numbers in order of preference, of which the first usable one is taken.
+        One entry per table: task numbers in order of preference, of which the first usable one is taken.
     """
 
     server: str

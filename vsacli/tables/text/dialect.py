@@ -153,7 +153,7 @@ def _refuse_endless_line(data: Bytes, start: int, name: str) -> None:
     head = data[start : start + _LONGEST_LINE + 1].tobytes()
     if len(head) > _LONGEST_LINE and b"\n" not in head and b"\r" not in head:
         raise DataError(
-            f"{name}: its first line is longer than {_LONGEST_LINE >> 20} MB, so it is no header of a table; "
+            f"{name}: its first line is longer than {_LONGEST_LINE >> 20} MB, so it is not the header of a table; "
             f"check that this is the right file"
         )
 

@@ -88,7 +88,7 @@ class Records:
     counts : int64[r]
         Cells of each record; a blank line counts one empty cell.
     doubtful : bool
-        A quoted cell goes over a line end and has text after its closing quote: perhaps the quotes are none.
+        A quoted cell goes over a line end and has text after its closing quote: perhaps its quotes do not quote.
     """
 
     start: int
@@ -283,7 +283,7 @@ class _Exact:
     Attributes
     ----------
     ends : list of int
-        Position of each separator met (the end of the data is none).
+        Position of each separator met (the end of the data is not one).
     is_last : list of bool
         Whether it ends a record.
     done : int

@@ -74,7 +74,7 @@ class Draws:
         """Independent columns (b, N, n_columns), each standardised, of assorted marginal distributions.
 
         Normal, uniform, two humps, heavy tails, skewed, or a few levels with random values; half of the tasks use one
-        kind throughout, the others mix. Random choices: two a task, one a column, and up to ten level values.
+        kind throughout, the others mix. Random choices: two per task, one per column, and up to ten level values.
         """
         shape = (n_tasks, n_rows, n_columns)
         weights = (4.0, 2.0, 1.0, 1.0, 1.0, 1.5)

@@ -63,7 +63,7 @@ def rotations(draws: Draws, n_tasks: int) -> Tensor:
 
 
 def place_on_shape(draws: Draws, strand: Tensor, n_strands: int, along: Tensor, across: Tensor) -> Tensor:
-    """Points (b, N, 3) of rows at `along` in [0, 1) on their strand; `across` is a standard normal number a row.
+    """Points (b, N, 3) of rows at `along` in [0, 1) on their strand; `across` is a standard normal number per row.
 
     All shapes are computed and each task picks one: that is cheaper than splitting the batch.
     """

@@ -34,7 +34,7 @@ def transform(draws: Draws, x: Tensor) -> Tensor:
     """Change the unit of some attributes: exponential, logarithm, signed power, rank, or coarse rounding.
 
     Half of the tasks leave every attribute as it is, the others change each with a rate uniform in [0, 1]. Random
-    choices: one a task, three an attribute.
+    choices: one per task, three per attribute.
     """
     b, _, m = x.shape
     rate = draws.sparse_level(b, 1, 1, none=0.5, high=1.0)
@@ -89,7 +89,7 @@ def recode(draws: Draws, x: Tensor) -> Tensor:
 def add_outliers(draws: Draws, x: Tensor) -> Tensor:
     """Multiply the deviation of a few cells by 3 to 30: in one task of five, up to 3 % of the cells.
 
-    Random choices: one a task, one an attribute.
+    Random choices: one per task, one per attribute.
     """
     b, n, m = x.shape
     rate = draws.sparse_level(b, 1, 1, none=0.8, high=0.03)
