@@ -23,6 +23,8 @@ class Answers:
         Where a network ran.
     graph_rows : int
         Rows of the graph that a network read beside the attributes; 0 if it read none.
+    student_rows : int
+        Rows answered by a student of the network (:mod:`vsacli.inference.student`).
     """
 
     proba: np.ndarray | None = None
@@ -31,6 +33,7 @@ class Answers:
     best: tuple[np.ndarray, np.ndarray] | None = None
     device: str | None = None
     graph_rows: int = 0
+    student_rows: int = 0
 
     def only(self, kept: np.ndarray | slice) -> Answers:
         """The answers for some of the rows: a slice of them, or marked by bool (U,)."""

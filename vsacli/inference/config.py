@@ -29,6 +29,7 @@ class InferenceConfig:
     memory: int = 400 << 20  # bytes that a pass may take, about
     least_chunk: int = 16  # unlabeled rows below which a pass is not cut further
     views: int = 1  # passes averaged: the table as it is, then with the signs of random attributes turned
+    student_from: int | None = 65_536  # different unlabeled rows from which a student is taught; None: never
     at_a_time: int | None = None  # passes side by side on a CPU, one thread each; None: as torch has threads
 
 

@@ -13,6 +13,9 @@ better than those from all attributes at once, of which the network never saw so
 A network that reads the structure of the whole table is given it for the rows of each chunk
 (:mod:`vsacli.inference.structure`).
 
+Of very many rows a student answers those on which it is sure to agree with the network
+(:mod:`vsacli.inference.student`).
+
 Which rows share a chunk, and in which order rows and attributes enter the network, depends on their
 contents and the seed (:mod:`vsacli.inference.order`), not on their order in the table: another order gives
 the same answers, and identical rows get identical ones.
@@ -35,6 +38,7 @@ from vsacli.inference.config import InferenceConfig, check_classes
 from vsacli.inference.order import signs
 from vsacli.inference.passes import PassRows
 from vsacli.inference.reading import Known, Reading
+from vsacli.inference.student import CHECKED, TAUGHT, Student, can_be_taught
 from vsacli.support.progress import Progress, silent
 from vsacli.support.threads import numpy_on_one_thread
 
@@ -43,6 +47,7 @@ if TYPE_CHECKING:
     from vsacli.inference.proportions import Proportions
     from vsacli.structure import RowStructure
 
+_STUDENT_ROWS = 65_536  # that a student is asked about at once
 _KEPT = 32  # chunks whose structure is kept: more are not read at a time
 
 
@@ -114,24 +119,19 @@ def _ask_network(reading: Reading, progress: Progress) -> Answers:
     n, best_only = len(reading.rows), reading.config.best_only and reading.classes
     order, first = reading.unlabeled_order
     read = order if n <= reading.chunk_rows else order[first]  # a table read at once is read as it is
-    n_chunks = -(-len(read) // reading.chunk_rows)
-    chunks = [slice(i * len(read) // n_chunks, (i + 1) * len(read) // n_chunks) for i in range(n_chunks)]
     proportions = reading.known.proportions if reading.classes else None
     answers = _Answers(_times(first, len(read)), reading.runner.width, best_only, proportions)
-    structure, n_groups = reading.structure, len(reading.groups)
-    parts: list[np.ndarray] = []
+    structure, student_rows = reading.structure, 0
     with numpy_on_one_thread():  # whose number must not change an answer
-        questions = _Questions(reading, read, chunks)
-        for number, found in enumerate(_side_by_side(questions), start=1):
-            parts += found
-            if number % n_groups == 0:
-                answers.keep(chunks[number // n_groups - 1], _average(parts, reading.classes))
-                parts = []
-            progress("labeling", number * n // len(questions), n)
+        for rows, found, by_student in _in_turn(reading, read):
+            answers.keep(rows, found)
+            student_rows += int(answers.counts[rows][by_student].sum())
+            progress("labeling", rows.stop * n // len(read), n)
     group = np.cumsum(first, dtype=order.dtype) - order.dtype.type(1)  # identical rows get the answer of their first
     back = np.empty_like(order)
     back[order] = group if len(read) < n else np.flatnonzero(first).astype(order.dtype)[group]
     out = Answers(device=str(reading.device), graph_rows=0 if structure is None else len(structure))
+    out.student_rows = student_rows
     if reading.scale is not None:
         out.mean, out.std = reading.scale.undo(*answers.numbers[back].T)
     elif best_only:
@@ -139,6 +139,65 @@ def _ask_network(reading: Reading, progress: Progress) -> Answers:
     else:
         out.proba = answers.numbers[back]
     return out
+
+
+def _in_turn(reading: Reading, read: np.ndarray) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
+    """The answers (rows, width) for slices of ``read``, one after the other, and which of them are a student's (rows,).
+
+    Of very many rows the network reads the first ones, which are a random choice; a student that has learned from its
+    answers is asked about the others, and the network about those where the student is not to be trusted.
+    """
+    config, n = reading.config, len(read)
+    first = n
+    if (
+        config.student_from is not None
+        and n >= config.student_from
+        and can_be_taught(reading.x.shape[1], reading.n_classes)
+    ):
+        first = TAUGHT + CHECKED
+    parts = []
+    for rows, found in _by_network(reading, read[:first]):
+        if first < n:
+            parts.append(found)
+        yield rows, found, np.zeros(len(found), bool)
+    if first == n:
+        return
+    every = np.arange(reading.x.shape[1])
+    student = Student.taught(
+        reading.attributes(reading.rows[read[:first]], every), np.concatenate(parts), reading.classes
+    )
+    step = n if student is None else _STUDENT_ROWS
+    for start in range(first, n, step):
+        rows = slice(start, min(n, start + step))
+        if student is None:
+            for part, found in _by_network(reading, read[rows]):
+                yield slice(start + part.start, start + part.stop), found, np.zeros(len(found), bool)
+            return
+        found, kept = student.answer(reading.attributes(reading.rows[read[rows]], every))
+        doubtful = np.flatnonzero(~kept)
+        for part, better in _by_network(reading, read[rows][doubtful]):
+            found[doubtful[part]] = better
+        yield rows, found, kept
+
+
+def _student_pays(reading: Reading, n: int) -> bool:
+    """Whether a student answers most of ``n`` rows sooner than the network would."""
+    least = reading.config.student_from
+    return (
+        least is not None and n >= max(least, TAUGHT + CHECKED) and can_be_taught(reading.x.shape[1], reading.n_classes)
+    )
+
+
+def _by_network(reading: Reading, read: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+    """The network's answers (rows, width) for slices of ``read``, one after the other."""
+    n_chunks, n_groups = -(-len(read) // reading.chunk_rows), len(reading.groups)
+    chunks = [slice(i * len(read) // n_chunks, (i + 1) * len(read) // n_chunks) for i in range(n_chunks)]
+    parts: list[np.ndarray] = []
+    for number, found in enumerate(_side_by_side(_Questions(reading, read, chunks)), start=1):
+        parts += found
+        if number % n_groups == 0:
+            yield chunks[number // n_groups - 1], _average(parts, reading.classes)
+            parts = []
 
 
 class _Questions:
@@ -208,7 +267,7 @@ class _Answers:
 
     def __init__(self, counts: np.ndarray, width: int, best_only: bool, proportions: Proportions | None) -> None:
         rows = len(counts)
-        self._counts, self._proportions = counts, proportions
+        self.counts, self._proportions = counts, proportions
         self.numbers = np.empty((rows, 1 if best_only else width), np.float32)
         self.codes = np.empty(rows if best_only else 0, np.int32)
         self._best_only = best_only
@@ -218,7 +277,7 @@ class _Answers:
         if self._proportions is None:
             self._put(rows, answers)
             return
-        for at, part in self._proportions.matched(rows, answers, self._counts):
+        for at, part in self._proportions.matched(rows, answers, self.counts):
             self._put(at, part)
 
     def _put(self, rows: slice, answers: np.ndarray) -> None:
