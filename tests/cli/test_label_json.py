@@ -58,6 +58,7 @@ def test_record_of_a_classification(vsa: Vsa, write: Write, two_groups: TwoGroup
         "checkpoint": "classification",
         "device": "cpu",
         "graph_rows": 24,
+        "student_rows": 0,
         "seed": 3,
         "filled": 24 - n_given,
         "filled_by_class": by_class,

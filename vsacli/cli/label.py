@@ -108,6 +108,14 @@ def label(
         ),
     ] = None,
     ask: Ask = None,
+    exact: Annotated[
+        bool,
+        typer.Option(
+            "--exact",
+            help="Let the network read every row. Without it trees that imitate it answer most of "
+            "65,536 rows or more, which is faster.",
+        ),
+    ] = False,
     report: Report = None,
     suggest: Suggest = None,
     suggest_to: SuggestTo = None,
@@ -146,6 +154,7 @@ def label(
         confidence=confidence,
         proba=proba,
         min_confidence=min_confidence,
+        exact=exact,
     )
     options = replace(
         options,

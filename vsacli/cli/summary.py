@@ -30,6 +30,7 @@ RECORD = {
     "checkpoint": "the network; null if none was needed",
     "device": "where it ran; null if none was needed",
     "graph_rows": "rows, labeled or not, of the graph that the network read; 0 if it read none",
+    "student_rows": "rows answered by trees that imitate the network; 0 unless there are very many, or with --exact",
     "seed": "--seed",
     "filled": "number of filled cells",
     "filled_by_class": "the same for each class; null for a regression",
@@ -64,6 +65,10 @@ def facts_of(report: LabelReport) -> list[Fact]:
     if report.graph_rows:
         free = max(0, report.graph_rows - sum(report.given.values()))
         facts.append(("graph", f"neighbours among {report.graph_rows:,} rows, {free:,} of them without a label"))
+    if report.student_rows:
+        by_network = max(0, report.missing - report.student_rows)
+        by_trees = f"{report.student_rows:,} rows by trees that imitate the network"
+        facts.append(("answered", f"{by_trees}, {by_network:,} by the network (all with --exact)"))
     if report.missing:
         facts.append(("filled", f"{sum(report.filled.values()):,}{_per_class(report.filled)}"))
     if report.assumed:
@@ -97,6 +102,7 @@ def record_of(report: LabelReport, *, seed: int, output: str | None) -> bytes:
         "checkpoint": report.checkpoint,
         "device": report.device,
         "graph_rows": report.graph_rows,
+        "student_rows": report.student_rows,
         "seed": seed,
         "filled": sum(report.filled.values()),
         "filled_by_class": report.filled if classes else None,

@@ -28,6 +28,7 @@ class LabelOptions(ReadOptions):
     confidence: bool = False  # add <target>_confidence, or <target>_std
     proba: bool = False  # add <target>_proba_<class>
     min_confidence: float | None = None  # leave less certain cells as they are
+    exact: bool = False  # the network reads every row, however many there are
     proportions: KnownProportions | None = None  # shares of the classes among all rows of the table
 
 
@@ -49,6 +50,7 @@ class LabelReport:
     checkpoint: str | None = None  # None: no network was needed
     device: str | None = None
     graph_rows: int = 0  # rows of the graph that the network read; 0: it read none
+    student_rows: int = 0  # rows answered by a student of the network
     filled: dict[str, int] = field(default_factory=dict)  # cells filled per class; for regression {"": count}
     left_empty: int = 0  # missing cells below min_confidence
     assumed: dict[str, float] = field(default_factory=dict)  # share of each class among all rows, where it is known

@@ -10,7 +10,7 @@ The file itself is read by `vsacli.tables.read.read_table` before, and written b
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
@@ -260,16 +260,19 @@ def _ask_network(
 
     given = target.given
     classification = target.kind == "classification"
+    config = InferenceConfig(device=job.options.device, seed=job.options.seed, best_only=best_only)
+    if job.options.exact:
+        config = replace(config, student_from=None)
     prediction = predict(
         checkpoint,
         x,
         given,
         target.codes[given] if classification else target.numbers[given],
         len(target.classes) if classification else 0,
-        config=InferenceConfig(device=job.options.device, seed=job.options.seed, best_only=best_only),
+        config=config,
         known=Known(proportions=proportions_of(job, target)),
         progress=job.progress,
     )
     job.report.checkpoint, job.report.device = checkpoint.name, prediction.device
-    job.report.graph_rows = prediction.graph_rows
+    job.report.graph_rows, job.report.student_rows = prediction.graph_rows, prediction.student_rows
     return prediction.only(target.missing[~given])

@@ -136,7 +136,13 @@ def _answer(
     network, known = plan.network, plan.network.proportions
     x = _attributes(network, plan.options, table, part, rows)
     options = plan.options
-    config = InferenceConfig(device=options.device, seed=options.seed, best_only=not options.proba, at_a_time=at_a_time)
+    config = InferenceConfig(
+        device=options.device,
+        seed=options.seed,
+        best_only=not options.proba,
+        student_from=None,  # each part would have its own
+        at_a_time=at_a_time,
+    )
     beside = _companions(network, plan, part, config.chunk_rows - len(rows))
     stacked = np.concatenate([network.labeled, x, beside])
     labeled = np.arange(len(stacked)) < len(network.labeled)
