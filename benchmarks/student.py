@@ -59,9 +59,10 @@ def main() -> None:
         (fast, student), (slow, network) = found
         right = [np.mean(a.probabilities.argmax(1) == y[~given]) for a in (student, network)]
         same = np.mean(student.probabilities.argmax(1) == network.probabilities.argmax(1))
+        share = student.student_rows / np.sum(~given)
         print(
-            f"{name:8} {x.shape[1]:3} attributes {n_classes} classes   student {student.student_rows / (~given).sum():4.0%} of"
-            f" the rows   accuracy {right[0]:.4f} against {right[1]:.4f}   same class {same:.3f}"
+            f"{name:8} {x.shape[1]:3} attributes {n_classes} classes   student {share:4.0%} of the rows"
+            f"   accuracy {right[0]:.4f} against {right[1]:.4f}   same class {same:.3f}"
             f"   {fast:5.1f} s of CPU against {slow:5.1f}",
             flush=True,
         )
