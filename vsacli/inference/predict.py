@@ -23,7 +23,7 @@ the same answers, and identical rows get identical ones.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import lru_cache
@@ -123,10 +123,11 @@ def _ask_network(reading: Reading, progress: Progress) -> Answers:
     answers = _Answers(_times(first, len(read)), reading.runner.width, best_only, proportions)
     structure, student_rows = reading.structure, 0
     with numpy_on_one_thread():  # whose number must not change an answer
-        for rows, found, by_student in _in_turn(reading, read):
+        for rows, found, by_student in _in_turn(
+            reading, read, lambda done: progress("labeling", done * n // len(read), n)
+        ):
             answers.keep(rows, found)
             student_rows += int(answers.counts[rows][by_student].sum())
-            progress("labeling", rows.stop * n // len(read), n)
     group = np.cumsum(first, dtype=order.dtype) - order.dtype.type(1)  # identical rows get the answer of their first
     back = np.empty_like(order)
     back[order] = group if len(read) < n else np.flatnonzero(first).astype(order.dtype)[group]
@@ -141,22 +142,19 @@ def _ask_network(reading: Reading, progress: Progress) -> Answers:
     return out
 
 
-def _in_turn(reading: Reading, read: np.ndarray) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
+def _in_turn(
+    reading: Reading, read: np.ndarray, tell: Callable[[int], None]
+) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
     """The answers (rows, width) for slices of ``read``, one after the other, and which of them are a student's (rows,).
 
     Of very many rows the network reads the first ones, which are a random choice; a student that has learned from its
-    answers is asked about the others, and the network about those where the student is not to be trusted.
+    answers is asked about the others, and the network about those where the student is not to be trusted. ``tell`` is
+    called with the rows that are done.
     """
-    config, n = reading.config, len(read)
-    first = n
-    if (
-        config.student_from is not None
-        and n >= config.student_from
-        and can_be_taught(reading.x.shape[1], reading.n_classes)
-    ):
-        first = TAUGHT + CHECKED
+    n = len(read)
+    first = TAUGHT + CHECKED if _student_pays(reading, n) else n
     parts = []
-    for rows, found in _by_network(reading, read[:first]):
+    for rows, found in _by_network(reading, read[:first], tell):
         if first < n:
             parts.append(found)
         yield rows, found, np.zeros(len(found), bool)
@@ -170,13 +168,14 @@ def _in_turn(reading: Reading, read: np.ndarray) -> Iterator[tuple[slice, np.nda
     for start in range(first, n, step):
         rows = slice(start, min(n, start + step))
         if student is None:
-            for part, found in _by_network(reading, read[rows]):
+            for part, found in _by_network(reading, read[rows], lambda done, start=start: tell(start + done)):
                 yield slice(start + part.start, start + part.stop), found, np.zeros(len(found), bool)
             return
         found, kept = student.answer(reading.attributes(reading.rows[read[rows]], every))
         doubtful = np.flatnonzero(~kept)
-        for part, better in _by_network(reading, read[rows][doubtful]):
+        for part, better in _by_network(reading, read[rows][doubtful], lambda _: None):
             found[doubtful[part]] = better
+        tell(rows.stop)
         yield rows, found, kept
 
 
@@ -188,13 +187,15 @@ def _student_pays(reading: Reading, n: int) -> bool:
     )
 
 
-def _by_network(reading: Reading, read: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+def _by_network(reading: Reading, read: np.ndarray, tell: Callable[[int], None]) -> Iterator[tuple[slice, np.ndarray]]:
     """The network's answers (rows, width) for slices of ``read``, one after the other."""
     n_chunks, n_groups = -(-len(read) // reading.chunk_rows), len(reading.groups)
     chunks = [slice(i * len(read) // n_chunks, (i + 1) * len(read) // n_chunks) for i in range(n_chunks)]
     parts: list[np.ndarray] = []
-    for number, found in enumerate(_side_by_side(_Questions(reading, read, chunks)), start=1):
+    questions = _Questions(reading, read, chunks)
+    for number, found in enumerate(_side_by_side(questions), start=1):
         parts += found
+        tell(number * len(read) // len(questions))
         if number % n_groups == 0:
             yield chunks[number // n_groups - 1], _average(parts, reading.classes)
             parts = []
