@@ -14,6 +14,7 @@ import pytest
 
 from tests.labeling.parts.conftest import LabelParts, MakeParts, bytes_of, options
 from vsacli.errors import DataError, OutputError, ResourceError, UsageError
+from vsacli.labeling.parts import engines
 from vsacli.labeling.parts import plan as plan_module
 from vsacli.labeling.parts.engines import here
 from vsacli.labeling.parts.folder import Part, check_parts, find_parts
@@ -60,6 +61,30 @@ def test_a_single_part_gets_the_bytes_of_the_file_alone(make_parts: MakeParts, l
     assert report.filled == run.report.filled
     assert report.used == run.report.used
     assert report.mean_confidence == pytest.approx(run.report.mean_confidence)
+
+
+@pytest.mark.parametrize("kind", ["classes", "numbers"])
+def test_a_small_folder_gets_the_labels_of_its_file(
+    make_parts: MakeParts, label_parts: LabelParts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+):
+    """All parts one below the other as one file; workers are not started, since nothing is left for them."""
+
+    def number(p: int, table: pa.Table) -> pa.Array:
+        given = [label is not None for label in table["y"].to_pylist()]
+        return pa.array([round(v, 2) if g else None for v, g in zip(table["x"].to_pylist(), given, strict=True)])
+
+    folder = make_parts(3, 60, **({"y": number} if kind == "numbers" else {}))
+    monkeypatch.setattr(engines, "ProcessPoolExecutor", None)
+    report = label_parts(folder, confidence=True, engine=engines.in_processes(3))
+    whole = tmp_path / "whole.parquet"
+    pq.write_table(pa.concat_tables([read(folder / f"part-{p}.parquet") for p in range(3)]), whole)
+    run = label_table(read_table(whole), options(confidence=True))
+    with (tmp_path / "alone.parquet").open("wb") as sink:
+        run.write(sink)
+    parts = pa.concat_tables([read(tmp_path / "out" / f"part-{p}.parquet") for p in range(3)])
+    assert parts.to_pydict() == read(tmp_path / "alone.parquet").to_pydict()
+    assert (report.given, report.missing, report.filled) == (run.report.given, run.report.missing, run.report.filled)
+    assert report.graph_rows == run.report.graph_rows
 
 
 def backwards(plan: Plan, parts: Sequence[Part], output: str, progress: RowsDone) -> Iterator[PartReport]:
@@ -227,7 +252,8 @@ def test_every_class_is_among_the_sampled_labels(make_parts: MakeParts, monkeypa
     assert set(plan.network.y) == set(range(9))
 
 
-def test_companions_of_a_small_part_are_rows_of_other_parts(make_parts: MakeParts):
+def test_companions_of_a_small_part_are_rows_of_other_parts(make_parts: MakeParts, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(plan_module, "WHOLE_ROWS", 0)
     columns, parts = check_parts(find_parts(str(make_parts(3)))[0])
     plan = make_plan("in", columns, parts, options(), labeled=(), progress=lambda *_: None)
     assert plan.network is not None
@@ -304,7 +330,10 @@ def test_what_is_changed_is_labeled_again(make_parts: MakeParts, label_parts: La
     assert bytes_of(tmp_path / "out") == bytes_of(tmp_path / "whole")
 
 
-def test_an_error_of_one_part_names_it_and_keeps_the_others(make_parts: MakeParts, label_parts: LabelParts, tmp_path):
+def test_an_error_of_one_part_names_it_and_keeps_the_others(
+    make_parts: MakeParts, label_parts: LabelParts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(plan_module, "WHOLE_ROWS", 0)  # each part is answered by itself
     folder = make_parts(3)
 
     def failing(plan: Plan, parts: Sequence[Part], output: str, progress: RowsDone) -> Iterator[PartReport]:
@@ -356,6 +385,7 @@ def test_errors_that_know_no_part_get_its_name(make_parts: MakeParts, label_part
         raise ResourceError("no room")
 
     monkeypatch.setattr(predict, "predict", full)
+    monkeypatch.setattr(plan_module, "WHOLE_ROWS", 0)
     folder = make_parts(2)
     with pytest.raises(ResourceError, match=r"part-0\.parquet: no room$"):
         label_parts(folder)

@@ -28,9 +28,12 @@ def here(plan: Plan, parts: Sequence[Part], output: str, progress: RowsDone) -> 
 
 
 def in_processes(workers: int) -> Engine:
-    """Label parts in that many processes, one thread each."""
+    """Label parts in that many processes, one thread each; those of a small folder, whose answers are known, here."""
 
     def run(plan: Plan, parts: Sequence[Part], output: str, progress: RowsDone) -> Iterator[PartReport]:
+        if plan.network is None or plan.network.whole is not None:  # parts are only written
+            yield from here(plan, parts, output, progress)
+            return
         pool = ProcessPoolExecutor(
             workers, mp_context=get_context("spawn"), initializer=_start_worker, initargs=(plan, output)
         )

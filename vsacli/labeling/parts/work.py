@@ -134,6 +134,9 @@ def _answer(
     from vsacli.inference.reading import Known
 
     network, known = plan.network, plan.network.proportions
+    if network.whole is not None:
+        progress(len(rows))
+        return network.whole.of_part(part.name, rows)
     x = _attributes(network, plan.options, table, part, rows)
     options = plan.options
     config = InferenceConfig(
