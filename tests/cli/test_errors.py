@@ -70,7 +70,8 @@ def test_parquet_never_goes_to_a_screen_or_a_name_of_text(vsa, tmp_path: Path):
     pq.write_table(pa.table({"x": [1.0, 9.0, 2.0], "label": ["a", "b", None]}), path)
     assert "comes back as Parquet" in vsa("label", path, "-t", "label", "-o", tmp_path / "out.csv").error
     ours, screen = pty.openpty()
-    done = subprocess.run([VSA, "label", path, "-t", "label"], stdout=screen, stderr=subprocess.PIPE, text=True)
+    command = [VSA, "label", path, "-t", "label", "-o", "-"]
+    done = subprocess.run(command, stdout=screen, stderr=subprocess.PIPE, text=True)
     os.close(screen)
     os.close(ours)
     assert done.returncode == 2

@@ -13,6 +13,7 @@ import typer
 
 from vsacli.cli.ask import Ask, ask_person, check_ask
 from vsacli.cli.console import progress_shown, show_facts
+from vsacli.cli.foresight import DryRun, Preview, Shown, say_next_step
 from vsacli.cli.look import Look, Report, Suggest, SuggestTo
 from vsacli.cli.options import (
     CheckpointOption,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 EPILOG = """\b
 Examples:
+  vsa label data.csv -t class --dry-run
   vsa label data.csv -t class > labeled.csv
   vsa label data.csv -t class --confidence --min-confidence 0.8 -o labeled.csv
   vsa label data.csv -t class -o labeled.csv --report report.html --suggest 20 --suggest-to next.csv
@@ -122,12 +124,15 @@ def label(
     workers: Workers = None,
     engine: EngineOption = EngineChoice.local,
     ray_address: RayAddress = None,
+    preview: Preview = False,
+    dry_run: DryRun = False,
     quiet: Quiet = False,
 ) -> None:
     """Fill in the missing labels of a table.
 
     The column --target is mostly empty and has a few labels; the same table comes back with every missing
-    label filled in, and nothing else changed. It goes to standard output, a summary to standard error.
+    label filled in, and nothing else changed. It goes to standard output, a summary to standard error. If standard
+    output is a terminal, the first rows that were filled are shown in place of the table; `-o -` prints all of it.
     """
     if min_confidence is not None and min_confidence != min_confidence:
         raise UsageError("--min-confidence is not a number; give one from 0 to 1")
@@ -174,6 +179,7 @@ def label(
     _check_json(json, output, inputs)
     look = Look(report, suggest, suggest_to)
     look.check(output, json, inputs, folder=folder)
+    shown = Shown.of(output, preview=preview, dry_run=dry_run, folder=folder, asked=ask is not None)
     more: list[tuple[str, bytes]] = []
     if folder:
         from vsacli.labeling.parts.run import label_folder
@@ -191,6 +197,9 @@ def label(
                 table = without_filled(table, file, target)
             _check_format(table, output)
             sources = [_read_labeled(path, target, delimiter, encoding) for path in labeled]
+        if dry_run:
+            shown.what_would_be_done(table, options, sources, quiet)
+            return
         if ask is not None:
             from vsacli.asking.answers_file import answers_path
 
@@ -200,11 +209,14 @@ def label(
             account = run.report
             if look.wanted:
                 more = look.files(run, facts_of(account), progress)
-            with (
-                remembered(run, file) if _in_place(file, output) else nullcontext(),
-                open_output(output, inputs=inputs) as sink,
-            ):
-                run.write(sink)
+            if shown.table:
+                with (
+                    remembered(run, file) if _in_place(file, output) else nullcontext(),
+                    open_output(output, inputs=inputs) as sink,
+                ):
+                    run.write(sink)
+        if shown.preview:
+            shown.first_rows(run)
     for path, data in more:
         with open_output(path) as sink:
             sink.write(data)
@@ -216,6 +228,7 @@ def label(
             sink.write(record)
     if not quiet:
         show_facts("vsa", facts_of(account))
+        say_next_step(file, labeled, output, account, written=shown.table)
 
 
 def _in_place(file: str, output: str | None) -> bool:
@@ -283,7 +296,7 @@ _NEVER_WRITTEN = (
 def _check_format(table: Table, output: str | None) -> None:
     """The output has the format of the input: refuse names of another format, and Parquet on a terminal."""
     if output is None or output == "-":
-        if not table.is_text and sys.stdout is not None and sys.stdout.isatty():
+        if output is not None and not table.is_text and sys.stdout is not None and sys.stdout.isatty():
             raise UsageError(f"{table.name} is Parquet, a binary format; give --output FILE or a pipe")
         return
     ending = PurePath(output).suffix.lower()

@@ -79,6 +79,8 @@ class LabelingRun:
     @property
     def certainty(self) -> np.ndarray:
         """Confidence of each answer, or its standard deviation (then small is certain), float64 (U,)."""
+        if self.answers.best is not None:
+            return self.answers.best[1].astype(np.float64)
         if self.target.kind == "classification":
             return self.answers.probabilities.max(axis=1).astype(np.float64)
         return self.answers.numbers[1].astype(np.float64)
@@ -100,6 +102,8 @@ class LabelingRun:
 
     def spelled(self, places: np.ndarray) -> list[Any]:
         """The answers at `places` as they would be written in the file."""
+        if self.answers.best is not None:
+            return self.target.spell_classes(self.answers.best[0][places]).to_pylist()
         if self.target.kind == "classification":
             return self.target.spell_classes(self.answers.probabilities[places].argmax(axis=1)).to_pylist()
         return self.target.spell_numbers(self.answers.numbers[0][places]).to_pylist()
@@ -137,18 +141,8 @@ def label_table(
     DataError
         No label, no row, or no column to learn from.
     """
-    notes: list[str] = []
-    others: Table | None = None
-    sources = [] if labeled is None else list(labeled) if isinstance(labeled, Sequence) else [labeled]
-    if sources:
-        from vsacli.labeling.given_back import give_back
-
-        returned = give_back(table, sources, options)
-        table, others, notes = returned.table, returned.others, returned.notes
-    context, column, target = find_target(table, others, options)
-    report = describe(table, options, context, target)
-    report.notes += notes
-    job = Job(table, context, column, options, report, progress)
+    table, job, target = begin(table, options, labeled=labeled, progress=progress)
+    context, column, report = job.context, job.column, job.report
     classes = target.classes if target.kind == "classification" else []
     checkpoint, attributes = None, None
     if not target.missing.any():
@@ -184,6 +178,27 @@ def label_table(
     labels = spell(job, target, answers)
     note_on_shares(report)
     return LabelingRun(table, context, column, target, answers, labels, report, options, checkpoint, attributes)
+
+
+def begin(
+    table: WritableTable, options: LabelOptions, *, labeled: Table | Sequence[Table] | None, progress: Progress = silent
+) -> tuple[WritableTable, Job, Target]:
+    """The table with the labels that came back, the job, and the labels of the stacked rows.
+
+    Parameters and errors are those of :func:`label_table`.
+    """
+    notes: list[str] = []
+    others: Table | None = None
+    sources = [] if labeled is None else list(labeled) if isinstance(labeled, Sequence) else [labeled]
+    if sources:
+        from vsacli.labeling.given_back import give_back
+
+        returned = give_back(table, sources, options)
+        table, others, notes = returned.table, returned.others, returned.notes
+    context, column, target = find_target(table, others, options)
+    report = describe(table, options, context, target)
+    report.notes += notes
+    return table, Job(table, context, column, options, report, progress), target
 
 
 def _for_a_look(job: Job) -> tuple[Checkpoint | None, Attributes[np.ndarray] | None]:

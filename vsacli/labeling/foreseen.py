@@ -1,0 +1,61 @@
+"""What a labeling run would do: which task, which columns, how long; nothing is filled in."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from vsacli import prepare
+from vsacli.labeling.job import Job, LabelOptions, LabelReport
+from vsacli.labeling.run import begin
+from vsacli.support.progress import Progress, silent
+
+if TYPE_CHECKING:
+    from vsacli.tables.table import Table, WritableTable
+    from vsacli.target.column import Target
+
+
+def foresee(
+    table: WritableTable, options: LabelOptions, labeled: Sequence[Table], progress: Progress = silent
+) -> tuple[LabelReport, float]:
+    """The report of a run up to the network, and the seconds that the run will about take from reading columns on.
+
+    The network labels one chunk of the rows, and is timed. Parameters and errors are those of
+    :func:`vsacli.labeling.run.label_table`.
+    """
+    start = time.monotonic()
+    table, job, target = begin(table, options, labeled=labeled, progress=progress)
+    seconds = time.monotonic() - start
+    if not target.missing.any() or (target.kind == "classification" and len(target.classes) == 1):
+        job.report.notes.append("no network is needed")
+        return job.report, seconds
+    attributes = prepare.read_attributes(job.columns(), copies=job.copied_rows)
+    job.note(attributes)
+    seconds = time.monotonic() - start
+    return job.report, seconds + _seconds_of_the_network(job, target, attributes.x)
+
+
+def _seconds_of_the_network(job: Job, target: Target, x: np.ndarray) -> float:
+    from vsacli.checkpoints.resolve import load_checkpoint
+    from vsacli.inference.config import InferenceConfig, check_classes
+    from vsacli.inference.predict import predict
+
+    classification = target.kind == "classification"
+    if classification:
+        check_classes(len(target.classes))
+    start = time.monotonic()
+    checkpoint = load_checkpoint(job.options.checkpoint, kind=target.kind)
+    loaded = time.monotonic()
+    config = InferenceConfig(device=job.options.device, seed=job.options.seed)
+    others = np.flatnonzero(~target.given)
+    given = np.flatnonzero(target.given)
+    rows = np.concatenate([given, others[: config.chunk_rows]])
+    y = target.codes[given] if classification else target.numbers[given]
+    known = np.arange(len(rows)) < len(given)
+    answers = predict(checkpoint, x[rows], known, y, len(target.classes) if classification else 0, config=config)
+    job.report.checkpoint, job.report.device = checkpoint.name, answers.device
+    chunks = max(1.0, len(others) / config.chunk_rows)
+    return loaded - start + (time.monotonic() - loaded) * chunks
