@@ -20,8 +20,9 @@ from vsacli.labeling.parts.engines import here
 from vsacli.labeling.parts.folder import Part, check_parts, find_parts
 from vsacli.labeling.parts.plan import Plan, make_plan
 from vsacli.labeling.parts.record import NAME, Record
-from vsacli.labeling.parts.work import PartReport, RowsDone, label_part
+from vsacli.labeling.parts.work import PartReport, label_part
 from vsacli.labeling.run import label_table
+from vsacli.support.progress import Progress
 from vsacli.tables.read import read_table
 
 
@@ -87,7 +88,7 @@ def test_a_small_folder_gets_the_labels_of_its_file(
     assert report.graph_rows == run.report.graph_rows
 
 
-def backwards(plan: Plan, parts: Sequence[Part], output: str, progress: RowsDone) -> Iterator[PartReport]:
+def backwards(plan: Plan, parts: Sequence[Part], output: str, progress: Progress) -> Iterator[PartReport]:
     for part in reversed(parts):
         yield label_part(plan, part, output, at_a_time=2)
 
@@ -270,7 +271,7 @@ class Interrupted(Exception):
 
 
 def stopping_after(number: int):
-    def engine(plan: Plan, parts: Sequence[Part], output: str, progress: RowsDone) -> Iterator[PartReport]:
+    def engine(plan: Plan, parts: Sequence[Part], output: str, progress: Progress) -> Iterator[PartReport]:
         for i, part in enumerate(parts):
             if i == number:
                 raise Interrupted
@@ -289,7 +290,7 @@ def test_an_interrupted_run_goes_on(make_parts: MakeParts, label_parts: LabelPar
     (out / ".vsa-0123.tmp").write_bytes(b"left by a killed run")
     worked: list[str] = []
 
-    def watching(plan: Plan, parts: Sequence[Part], output: str, progress: RowsDone) -> Iterator[PartReport]:
+    def watching(plan: Plan, parts: Sequence[Part], output: str, progress: Progress) -> Iterator[PartReport]:
         worked.extend(part.name for part in parts)
         yield from here(plan, parts, output, progress)
 
@@ -336,7 +337,7 @@ def test_an_error_of_one_part_names_it_and_keeps_the_others(
     monkeypatch.setattr(plan_module, "WHOLE_ROWS", 0)  # each part is answered by itself
     folder = make_parts(3)
 
-    def failing(plan: Plan, parts: Sequence[Part], output: str, progress: RowsDone) -> Iterator[PartReport]:
+    def failing(plan: Plan, parts: Sequence[Part], output: str, progress: Progress) -> Iterator[PartReport]:
         yield label_part(plan, parts[0], output)
         data = bytearray((folder / "part-1.parquet").read_bytes())
         data[8:200] = bytes(192)
@@ -351,7 +352,7 @@ def test_an_error_of_one_part_names_it_and_keeps_the_others(
 def test_a_failure_ends_the_engine_and_leaves_no_pieces(
     make_parts: MakeParts, label_parts: LabelParts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    def engine(plan: Plan, parts: Sequence[Part], output: str, progress: RowsDone) -> Iterator[PartReport]:
+    def engine(plan: Plan, parts: Sequence[Part], output: str, progress: Progress) -> Iterator[PartReport]:
         try:
             yield label_part(plan, parts[0], output)
         finally:

@@ -14,12 +14,13 @@ from multiprocessing.connection import wait as wait_for
 from vsacli.errors import ResourceError
 from vsacli.labeling.parts.folder import Part
 from vsacli.labeling.parts.plan import Plan
-from vsacli.labeling.parts.work import PartReport, RowsDone, label_part
+from vsacli.labeling.parts.work import PartReport, label_part
+from vsacli.support.progress import Progress
 
-Engine = Callable[[Plan, Sequence[Part], str, RowsDone], Iterator[PartReport]]
+Engine = Callable[[Plan, Sequence[Part], str, Progress], Iterator[PartReport]]
 
 
-def here(plan: Plan, parts: Sequence[Part], output: str, progress: RowsDone) -> Iterator[PartReport]:
+def here(plan: Plan, parts: Sequence[Part], output: str, progress: Progress) -> Iterator[PartReport]:
     """Label the parts one after the other in this process, with as many threads as torch would take."""
     import torch
 
@@ -30,7 +31,7 @@ def here(plan: Plan, parts: Sequence[Part], output: str, progress: RowsDone) -> 
 def in_processes(workers: int) -> Engine:
     """Label parts in that many processes, one thread each; those of a small folder, whose answers are known, here."""
 
-    def run(plan: Plan, parts: Sequence[Part], output: str, progress: RowsDone) -> Iterator[PartReport]:
+    def run(plan: Plan, parts: Sequence[Part], output: str, progress: Progress) -> Iterator[PartReport]:
         if plan.network is None or plan.network.whole is not None:  # parts are only written
             yield from here(plan, parts, output, progress)
             return

@@ -19,7 +19,8 @@ from vsacli.errors import ResourceError, UsageError, VsaError
 from vsacli.labeling.parts.engines import Engine
 from vsacli.labeling.parts.folder import Part
 from vsacli.labeling.parts.plan import Plan
-from vsacli.labeling.parts.work import PartReport, RowsDone, label_part
+from vsacli.labeling.parts.work import PartReport, label_part
+from vsacli.support.progress import Progress
 
 RETRIES = 3  # of a part whose worker was lost
 
@@ -43,7 +44,7 @@ def on_ray(address: str | None = None, workers: int | None = None) -> Engine:
     if find_spec("ray") is None:
         raise UsageError("--engine ray needs Ray, which is not installed: pip install 'vsacli[ray]'")
 
-    def run(plan: Plan, parts: Sequence[Part], output: str, progress: RowsDone) -> Iterator[PartReport]:
+    def run(plan: Plan, parts: Sequence[Part], output: str, progress: Progress) -> Iterator[PartReport]:
         import ray  # pyright: ignore[reportMissingImports]
 
         at = address or os.environ.get("RAY_ADDRESS")

@@ -100,8 +100,8 @@ def _label_parts(
         todo = [part for part in parts if part.name not in reports]
         rows_done = sum(one.rows for one in reports.values())
 
-        def answered(rows: int) -> None:
-            progress("labeling", rows_done + rows, report.rows)
+        def answered(step: str, rows: int, of_part: int) -> None:
+            progress(step, rows_done + rows, report.rows)
 
         finished = engine(plan, todo, output, answered)
         try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -15,14 +14,12 @@ from vsacli.labeling.answers import certain, spell
 from vsacli.labeling.job import Job, LabelReport
 from vsacli.labeling.parts.folder import Part
 from vsacli.labeling.parts.plan import Network, Plan, columns_of_part
+from vsacli.support.progress import Progress, silent
 from vsacli.target.sparse import blank
 
 if TYPE_CHECKING:
     from vsacli.prepare import ReadOptions
     from vsacli.tables.parquet.table import ParquetTable
-
-RowsDone = Callable[[int], None]
-"""Called with the number of rows of a part that have been answered."""
 
 
 @dataclass
@@ -42,9 +39,7 @@ class PartReport:
     written: int = -1
 
 
-def label_part(
-    plan: Plan, part: Part, output: str, *, at_a_time: int = 1, progress: RowsDone = lambda done: None
-) -> PartReport:
+def label_part(plan: Plan, part: Part, output: str, *, at_a_time: int = 1, progress: Progress = silent) -> PartReport:
     """Label a part and write it into the folder `output` under its own name, complete or not at all.
 
     Parameters
@@ -52,7 +47,7 @@ def label_part(
     at_a_time : int
         Chunks of rows read side by side on a CPU, one thread each; the answers do not depend on it.
     progress : callable
-        Called with the number of rows answered.
+        Called with (step, rows answered, rows of the part to answer).
 
     Raises
     ------
@@ -72,7 +67,7 @@ def label_part(
         raise type(error)(f"{part.path}: {error}") from None
 
 
-def _label_part(plan: Plan, part: Part, output: str, at_a_time: int, progress: RowsDone) -> PartReport:
+def _label_part(plan: Plan, part: Part, output: str, at_a_time: int, progress: Progress) -> PartReport:
     from vsacli.tables.output import open_output
 
     table = part.open()
@@ -124,7 +119,7 @@ def _missing(plan: Plan, table: ParquetTable) -> np.ndarray:
 
 
 def _answer(
-    plan: Plan, table: ParquetTable, part: Part, rows: np.ndarray, at_a_time: int, progress: RowsDone
+    plan: Plan, table: ParquetTable, part: Part, rows: np.ndarray, at_a_time: int, progress: Progress
 ) -> Answers:
     if plan.network is None or not len(rows):
         return certain(len(rows), len(plan.target.classes))
@@ -135,7 +130,7 @@ def _answer(
 
     network, known = plan.network, plan.network.proportions
     if network.whole is not None:
-        progress(len(rows))
+        progress("labeling", len(rows), len(rows))
         return network.whole.of_part(part.name, rows)
     x = _attributes(network, plan.options, table, part, rows)
     options = plan.options
@@ -161,7 +156,7 @@ def _answer(
             network.structure,
             None if known is None else Proportions(known.wanted, known.factors),
         ),
-        progress=lambda step, done, total: progress(min(done, len(rows))),
+        progress=lambda step, done, total: progress(step, min(done, len(rows)), len(rows)),
     )
     return answers.only(slice(len(rows)))
 
