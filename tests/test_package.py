@@ -29,6 +29,20 @@ except AttributeError as e:
     assert done.stdout.strip() == "module 'vsacli' has no attribute 'nothing'"
 
 
+def test_the_help_of_every_command_is_light():
+    code = """
+import sys
+from vsacli.cli import Commands, main
+for command in Commands.registered:
+    main([command, "--help"])
+    heavy = {"torch", "sklearn", "pandas", "pyarrow", "numpy"} & set(sys.modules)
+    assert not heavy, (command, heavy)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert done.stdout.count("Usage: vsa ") >= 5
+
+
 def test_star_import_has_the_public_names():
     import vsacli
 

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
 
 from vsacli.cli.console import on_terminal, progress_shown, say, show_facts
@@ -86,6 +85,8 @@ class Shown:
 
 def _preview(run: LabelingRun, note: str) -> Section:
     """The first rows without a label as they are filled, beside the columns by which a person knows them."""
+    import numpy as np
+
     from vsacli.insight.row_cells import RowCells
     from vsacli.insight.told_columns import telling_columns
 
