@@ -73,6 +73,7 @@ def test_another_file_is_not_written_to(tmp_path: Path, content: str):
 
 def test_where_answers_are_kept():
     assert answers_path("in/data.csv", None) == "in/data.answers.csv"
+    assert answers_path("in/my.data.csv", None) == "in/my.data.answers.csv"
     assert answers_path("in/data.csv", "-") == "in/data.answers.csv"
     assert answers_path("in/data.csv", "out/labeled.csv.gz") == "out/labeled.answers.csv"
     assert answers_path("data.csv", "/dev/null") == "data.answers.csv"

@@ -96,7 +96,7 @@ def labels(text: str) -> list[str]:
     return [row["label"] for row in csv.DictReader(io.StringIO(text))]
 
 
-def test_from_no_label_to_a_filled_table(two_groups, tmp_path: Path):
+def test_from_no_label_to_a_filled_table(vsa, two_groups, tmp_path: Path):
     (tmp_path / "t.csv").write_text(unlabeled(two_groups))
     truth = truth_of(two_groups)
 
@@ -119,6 +119,8 @@ def test_from_no_label_to_a_filled_table(two_groups, tmp_path: Path):
     kept = labels((tmp_path / "t.answers.csv").read_text())
     assert sorted(set(kept)) == ["high", "low"]
     assert len(kept) == 4
+    given_back = vsa("label", tmp_path / "t.csv", "-t", "label", "--labeled", tmp_path / "t.answers.csv")
+    assert given_back.stdout.decode() == ended.stdout
 
 
 def test_ctrl_c_loses_nothing_and_the_same_command_continues(two_groups, tmp_path: Path):

@@ -7,7 +7,7 @@ import csv
 import io
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,13 +20,15 @@ if TYPE_CHECKING:
     from vsacli.tables.table import Table
 
 ENDING = ".answers.csv"
+COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
 
 def answers_path(file: str, output: str | None) -> str:
     """Where the answers for a table are kept: beside the output, or beside the table if that goes to no file."""
     beside = Path(file if output is None or output == "-" or not _is_plain(output) else output)
-    stem = beside.name.split(".")[0] or beside.name
-    return str(beside.with_name(stem + ENDING))
+    name = PurePath(beside.name)
+    name = name.with_suffix("") if name.suffix in COMPRESSED else name
+    return str(beside.with_name(name.stem + ENDING))
 
 
 def _is_plain(path: str) -> bool:
