@@ -140,6 +140,11 @@ def softmax(scores: Floats) -> Floats:
     return scores / scores.sum(axis=-1, keepdims=True)
 
 
+def log_loss(answer: NDArray[np.int64], probs: Floats, floor: float = 1e-6) -> float:
+    """Mean negative log probability of the answer; probabilities below `floor` count as `floor`."""
+    return float(-np.mean(np.log(np.maximum(probs[np.arange(len(answer)), answer], floor))))
+
+
 @contextmanager
 def quiet() -> Iterator[None]:
     """Hide third-party warnings that a handful of labels provokes (no convergence, a single member per class)."""

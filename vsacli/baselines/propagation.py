@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from vsacli.baselines.base import Floats, Rows, SimpleMethod, seed_from, softmax
+from vsacli.baselines.base import Floats, Rows, SimpleMethod, log_loss, seed_from, softmax
 from vsacli.structure.distances import squared_distances
 from vsacli.structure.graph import NEIGHBOURS, Graph, influence, walk_between
 from vsacli.structure.metric import Metric
@@ -61,7 +61,7 @@ class Propagation(SimpleMethod):
         best, best_loss = np.zeros(0), np.inf
         for alpha in self.alphas if enough else (self.usual,):
             spread = influence(walk, np.arange(len(one_hot)), alpha)
-            loss = _log_loss(_left_out_classes(spread, one_hot), rows.y) if enough else 0.0
+            loss = log_loss(rows.y, _left_out_classes(spread, one_hot)) if enough else 0.0
             if loss < best_loss:
                 best, best_loss = spread, loss
         scores = best @ one_hot
@@ -158,7 +158,3 @@ def _left_out_classes(spread: Floats, one_hot: Floats) -> Floats:
     scores = spread[:n] @ one_hot - own[:, None] * one_hot
     mass = spread.sum(axis=0)
     return _shares(scores, mass @ one_hot - mass[:, None] * one_hot, one_hot.mean(axis=0))
-
-
-def _log_loss(probs: Floats, y: NDArray[np.int64]) -> float:
-    return float(-np.mean(np.log(np.maximum(probs[np.arange(len(y)), y], 1e-6))))

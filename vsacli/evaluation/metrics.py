@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from vsacli.baselines.base import Floats
+from vsacli.baselines.base import Floats, log_loss
 
 Ints = NDArray[np.int64]
 Z90 = 1.6448536269514722  # 95% quantile of the standard normal: 90% lie within
@@ -98,11 +98,6 @@ def auc(answer: Ints, probs: Floats) -> float:
         rank_sum = _average_ranks(probs[:, c])[positive].sum()
         areas.append((rank_sum - n_positive * (n_positive + 1) / 2) / (n_positive * (len(answer) - n_positive)))
     return float(np.mean(areas))
-
-
-def log_loss(answer: Ints, probs: Floats, floor: float = 1e-6) -> float:
-    """Mean negative log probability of the answer; probabilities below `floor` count as `floor`."""
-    return float(-np.mean(np.log(np.maximum(probs[np.arange(len(answer)), answer], floor))))
 
 
 def calibration_error(answer: Ints, probs: Floats, bins: int = 10) -> float:

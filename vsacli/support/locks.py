@@ -48,6 +48,19 @@ def locked(path: Path, busy: str = "", *, wait: bool = False) -> Iterator[None]:
             lock.release()
 
 
+def sole_writer(path: Path) -> contextlib.AbstractContextManager[None]:
+    """Hold the lock in an output folder, for the one run that writes there.
+
+    Raises
+    ------
+    UsageError
+        When it is entered, if another run holds it.
+    """
+    folder = path.parent
+    busy = f"{folder}: another run is writing there ({{holder}}); wait for its end or stop it, or give another --output"
+    return locked(path, busy)
+
+
 def _take(path: Path, busy: str, wait: bool) -> BaseFileLock | None:
     """The lock that is held; None if nothing can be locked."""
     from filelock import FileLock, Timeout

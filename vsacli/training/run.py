@@ -18,7 +18,7 @@ from vsacli._version import __version__
 from vsacli.errors import OutputError, TrainingError, UsageError
 from vsacli.kinds import TaskKind
 from vsacli.support.atomic_files import replacing
-from vsacli.support.locks import locked
+from vsacli.support.locks import sole_writer
 from vsacli.support.wording import some
 from vsacli.tasks.episode import Episode
 from vsacli.tasks.plain import PlainSampler
@@ -99,8 +99,7 @@ def sole_run(folder: Path) -> AbstractContextManager[None]:
     """
     with suppress(OSError):  # `check_folder_is_free` says what is wrong
         folder.mkdir(parents=True, exist_ok=True)
-    busy = f"{folder}: another run is writing there ({{holder}}); wait for its end or stop it, or give another --output"
-    return locked(folder / LOCK_FILE, busy)
+    return sole_writer(folder / LOCK_FILE)
 
 
 def check_folder_is_free(folder: Path) -> None:

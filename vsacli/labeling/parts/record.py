@@ -8,15 +8,12 @@ import hashlib
 import json
 import os
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import IO
 
 from vsacli.errors import OutputError
 from vsacli.labeling.parts.folder import Part
 from vsacli.labeling.parts.plan import Plan
 from vsacli.labeling.parts.work import PartReport
-from vsacli.support.locks import locked
 
 NAME = ".vsa-parts.jsonl"
 LOCK = ".vsa-parts.lock"
@@ -116,18 +113,6 @@ class Record:
                 if name.startswith(".vsa-") and name.endswith(".tmp"):
                     with contextlib.suppress(OSError):
                         os.unlink(os.path.join(at, name))
-
-
-def sole_run(folder: str) -> AbstractContextManager[None]:
-    """The lock of an output folder that is there, held by the one process of a run that keeps the record.
-
-    Raises
-    ------
-    UsageError
-        When it is entered, if another run holds it.
-    """
-    busy = f"{folder}: another run is writing there ({{holder}}); wait for its end or stop it, or give another --output"
-    return locked(Path(folder, LOCK), busy)
 
 
 def fingerprint_of(plan: Plan, parts: Sequence[Part], labeled: Sequence[str]) -> str:

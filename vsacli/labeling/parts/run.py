@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vsacli.errors import OutputError, VsaError
@@ -12,9 +13,10 @@ from vsacli.labeling.job import LabelOptions, LabelReport
 from vsacli.labeling.parts.engines import Engine, here
 from vsacli.labeling.parts.folder import Part, check_folders, check_parts, find_parts
 from vsacli.labeling.parts.plan import Plan, make_plan
-from vsacli.labeling.parts.record import Record, fingerprint_of, sole_run
+from vsacli.labeling.parts.record import LOCK, Record, fingerprint_of
 from vsacli.labeling.parts.work import PartReport
 from vsacli.labeling.shares import note_on_shares
+from vsacli.support.locks import sole_writer
 from vsacli.support.progress import Progress, silent
 from vsacli.support.wording import some
 
@@ -66,7 +68,7 @@ def label_folder(
     assert output is not None
     with ExitStack() as stack:
         if there := os.path.isdir(output):
-            stack.enter_context(sole_run(output))  # before the plan, which takes its time
+            stack.enter_context(sole_writer(Path(output, LOCK)))  # before the plan, which takes its time
         columns, parts = check_parts(parts)
         plan = make_plan(folder, columns, parts, options, labeled=labeled, progress=progress)
         report = plan.report
@@ -77,7 +79,7 @@ def label_folder(
         except OSError as error:
             raise OutputError(f"cannot write {output}: {error.strerror}") from None
         if not there:
-            stack.enter_context(sole_run(output))
+            stack.enter_context(sole_writer(Path(output, LOCK)))
         record = Record(output, fingerprint_of(plan, parts, labeled_paths))
         reports = _label_parts(plan, parts, output, record, engine, progress)
     _add_up(report, parts, reports)
