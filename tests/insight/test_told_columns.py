@@ -14,8 +14,8 @@ def test_elements_are_known_by_symbol_and_name():
     table = read_table(ELEMENTS)
     target = table.find("metal")
     assert [table.columns[j] for j in naming_columns(table, target)] == ["symbol", "name"]
-    shown = telling_columns(table, target, [table.find("density"), table.find("name")])
-    assert [table.columns[j] for j in shown[:3]] == ["symbol", "name", "density"]
+    shown = telling_columns(table, target, [*naming_columns(table, target), table.find("density"), table.find("name")])
+    assert [table.columns[j] for j in shown[:4]] == ["symbol", "name", "density", "atomic number"]
     assert sorted(shown) == [j for j in range(len(table.columns)) if j != target]
 
 

@@ -63,6 +63,7 @@ class AnswersFile:
 
     def __init__(self, path: str, table: Table, form: RowsToLabel) -> None:
         self.path, self._table, self._form, self._how = path, table, form, format_of(table)
+        self._cells: dict[int, list[str]] = {}
         self._ends: list[int] = []  # of the file before each answer of this run
         self.earlier: dict[int, str] = {}
         self.strangers = 0
@@ -76,6 +77,10 @@ class AnswersFile:
         if data:
             self._read(data)
 
+    def expect(self, rows: np.ndarray) -> None:
+        """Read the cells of the rows that may be answered, at once: a column of a large table takes its time."""
+        self._cells = dict(zip(rows.tolist(), cells_of(self._table, rows, self._form.others), strict=True))
+
     def add(self, row: int, label: str, guess: str, certainty: str) -> None:
         """Keep an answer; it is on the disk when this returns.
 
@@ -85,7 +90,9 @@ class AnswersFile:
         DataError
             The encoding of the table lacks a character.
         """
-        cells = cells_of(self._table, np.array([row]), self._form.others)[0]
+        if row not in self._cells:
+            self.expect(np.array([row]))
+        cells = self._cells[row]
         line = [label, guess, certainty, row + 1, *cells]
         data = self._how.rows([line], self._table.name)
         if not self._size:

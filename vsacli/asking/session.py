@@ -16,7 +16,7 @@ from vsacli import prepare
 from vsacli.asking.choose import rows_to_ask
 from vsacli.errors import NoLabelError
 from vsacli.insight.suggestions_csv import format_of, spelled_certainty
-from vsacli.insight.told_columns import telling_columns
+from vsacli.insight.told_columns import naming_columns, telling_columns
 from vsacli.labeling.labeled_table import LabeledContext, as_text, as_type, filled_up
 from vsacli.labeling.relabeled import RelabeledTable, label_cells
 from vsacli.labeling.run import find_target
@@ -32,6 +32,8 @@ EVERY = 5
 """Answers after which the network reads them, and rows are chosen again."""
 MOST_ROWS = 1000
 """Rows without a label among which questions are chosen."""
+MOST_CELLS = 8
+"""Cells that are shown of a row."""
 MOST_LABELED = 384
 """Labeled rows that are read with them."""
 
@@ -93,6 +95,8 @@ class Asking:
     ----------
     answers : dict of int to str
         All answers so far.
+    rows : ndarray of int64
+        Rows that may be asked about, ascending.
 
     Raises
     ------
@@ -132,12 +136,9 @@ class Asking:
         self._attributes = prepare.read_attributes(columns)
         free = np.flatnonzero(self._unlabeled())
         self.answers = {row: label for row, label in (answers or {}).items() if row in free}
-        self._pool = np.sort(np.random.default_rng(options.seed).permutation(free)[:MOST_ROWS])
-
-    @property
-    def n_rows_left(self) -> int:
-        """Rows that may still be asked about."""
-        return sum(row not in self.answers and row not in self._skipped for row in self._pool.tolist())
+        self.rows = np.sort(np.random.default_rng(options.seed).permutation(free)[:MOST_ROWS])
+        self._naming = naming_columns(table, self.column)
+        self._cells: dict[int, list[str]] = {}  # of the columns that were shown, in these rows
 
     def labeled_table(self) -> WritableTable:
         """The table with the answers in it."""
@@ -176,11 +177,22 @@ class Asking:
             self._current = waiting[0]
         reading, row = self._reading, self._current
         guess, certainty = reading.guesses.get(row, (None, ""))
-        columns = telling_columns(self._table, self.column, reading.telling)
-        cells = [as_text(self._table.column(j).slice(row, 1))[0].as_py() for j in columns]
-        names = [self._table.columns[j] for j in columns]
-        told = [(name, cell) for name, cell in zip(names, cells, strict=True) if cell.strip()]
-        return Question(row, told, guess, certainty, self._classes(), reading.numbers)
+        return Question(row, self._told(row), guess, certainty, self._classes(), reading.numbers)
+
+    def _told(self, row: int) -> list[tuple[str, str]]:
+        """The first columns to show that are not blank in a row, with their cells."""
+        import pyarrow as pa
+
+        assert self._reading is not None
+        place, told = int(np.searchsorted(self.rows, row)), []
+        for j in telling_columns(self._table, self.column, [*self._naming, *self._reading.telling]):
+            if j not in self._cells:
+                self._cells[j] = as_text(self._table.column(j).take(pa.array(self.rows))).to_pylist()
+            if cell := self._cells[j][place].strip():
+                told.append((self._table.columns[j], cell))
+            if len(told) == MOST_CELLS:
+                break
+        return told
 
     @property
     def target(self) -> str:
@@ -262,7 +274,7 @@ class Asking:
         labeled = np.flatnonzero(given)
         rng = np.random.default_rng(self._options.seed)
         labeled = np.sort(rng.permutation(labeled)[:MOST_LABELED]) if len(labeled) > MOST_LABELED else labeled
-        free = self._above + self._pool
+        free = self._above + self.rows
         free = free[~given[free]]
         rows = np.concatenate([labeled, free])
         x, known = self._attributes.x[rows], np.arange(len(rows)) < len(labeled)

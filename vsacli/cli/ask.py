@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from vsacli.tables.table import Table, WritableTable
 
 WIDEST = 80
-SHOWN_CELLS = 8
 SHOWN_CLASSES = 30
 HELP = (
     "Enter takes the guess; a number or the first letters choose a class; a new word makes a new class. s skips the "
@@ -93,6 +92,7 @@ def ask_person(
         form = RowsToLabel.of(table, column, options.target, classes=options.task != "regression")
         answers = AnswersFile(path, table, form)
         asking = Asking(table, options, others=others, answers=answers.earlier, progress=progress)
+        answers.expect(asking.rows)
     if answers.earlier:
         say(f"vsa: {_count(len(answers.earlier), 'answer')} of an earlier run in {path}")
     if answers.strangers:
@@ -189,7 +189,7 @@ def _spelled(question: Question, asking: Asking, given: int, n: int) -> str:
     width = _width()
     row = f"row {question.row + 1:,}"
     lines = ["", row + f"question {given + 1} of {n}".rjust(width - len(row))]
-    cells = [(printable(name), printable(cell)) for name, cell in question.cells[:SHOWN_CELLS]]
+    cells = [(printable(name), printable(cell)) for name, cell in question.cells]
     wide = min(max((len(name) for name, _ in cells), default=0), width // 3)
     lines += [f"  {_cut(name, wide):{wide}}  {_cut(cell, width - wide - 4)}" for name, cell in cells]
     target = printable(asking.target)

@@ -61,7 +61,7 @@ def naming_columns(table: Table, column: int | None) -> list[int]:
     return (words or codes[:1])[:MOST_NAMES]
 
 
-def telling_columns(table: Table, column: int | None, telling: Sequence[int]) -> list[int]:
-    """The columns by which a person knows a row, then `telling`, then all others; without the label column."""
-    every = dict.fromkeys([*naming_columns(table, column), *telling, *range(len(table.columns))])
+def telling_columns(table: Table, column: int | None, first: Sequence[int]) -> list[int]:
+    """The columns `first`, then all others that can be shown; without the label column."""
+    every = dict.fromkeys([*first, *range(len(table.columns))])
     return [j for j in every if j != column and j not in table.nested]
