@@ -12,7 +12,7 @@ import torch
 from vsacli import VSAClassifier, VSARegressor
 from vsacli.checkpoints import resolve
 from vsacli.checkpoints.folder import save_checkpoint
-from vsacli.estimators import estimators
+from vsacli.estimators import base
 from vsacli.nn import VSAModel, preset
 
 
@@ -30,9 +30,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         save_checkpoint(folder / kind, model, {}, "")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(resolve, "bundled_folder", lambda: folder)
-        estimators._load_once.cache_clear()
+        base._load_once.cache_clear()
         yield folder
-    estimators._load_once.cache_clear()
+    base._load_once.cache_clear()
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from vsacli import VSAClassifier, VSARegressor
 from vsacli.checkpoints import resolve
 from vsacli.checkpoints.folder import save_checkpoint
 from vsacli.errors import CheckpointError, UsageError
-from vsacli.estimators import estimators
+from vsacli.estimators import base
 from vsacli.nn import VSAModel, preset
 
 DEVIATIONS = {
@@ -87,7 +87,7 @@ def test_a_large_table_keeps_a_sample_of_its_unlabeled_rows(classifier: VSAClass
 
 def test_one_class_and_equal_targets_need_no_network(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(resolve, "bundled_folder", lambda: Path("nowhere"))
-    estimators._load_once.cache_clear()
+    base._load_once.cache_clear()
     fitted = VSAClassifier(device="cpu").fit(FRAME, np.where(HIDDEN, None, "only"))
     assert set(fitted.transduction_) == {"only"}
     assert fitted.predict_proba(FRAME).tolist() == [[1.0]] * 60
@@ -148,7 +148,7 @@ def test_a_pickle_holds_no_network(classifier: VSAClassifier, tmp_path: Path):
     assert b"torch" not in data
     joblib.dump(fitted, tmp_path / "fitted.joblib")
     expected = fitted.predict_proba(FRAME)
-    estimators._load_once.cache_clear()
+    base._load_once.cache_clear()
     for other in (pickle.loads(data), joblib.load(tmp_path / "fitted.joblib")):
         assert np.array_equal(other.predict_proba(FRAME), expected)
         assert np.array_equal(other.transduction_, fitted.transduction_)
@@ -157,10 +157,10 @@ def test_a_pickle_holds_no_network(classifier: VSAClassifier, tmp_path: Path):
 def test_the_network_is_read_once_and_again_when_its_file_changes(tmp_path: Path, folder: Path):
     torch.manual_seed(0)
     save_checkpoint(tmp_path, VSAModel(preset("small", layers=1)), {}, "")
-    first = estimators._load(str(tmp_path), "classification")
-    assert estimators._load(str(tmp_path), "classification") is first
+    first = base._load(str(tmp_path), "classification")
+    assert base._load(str(tmp_path), "classification") is first
     save_checkpoint(tmp_path, VSAModel(preset("small", layers=2)), {}, "")
-    assert estimators._load(str(tmp_path), "classification").model.config.layers == 2
+    assert base._load(str(tmp_path), "classification").model.config.layers == 2
 
 
 def test_pipelines_cross_validation_and_parallel_jobs():

@@ -16,6 +16,7 @@ from tests.labeling.parts.conftest import LabelParts, MakeParts, bytes_of, optio
 from vsacli.errors import DataError, OutputError, ResourceError, UsageError
 from vsacli.labeling.parts import engines
 from vsacli.labeling.parts import plan as plan_module
+from vsacli.labeling.parts import sample as sample_module
 from vsacli.labeling.parts.engines import here
 from vsacli.labeling.parts.folder import Part, check_parts, find_parts
 from vsacli.labeling.parts.plan import Plan, make_plan
@@ -224,8 +225,8 @@ def test_one_class_and_nothing_missing_need_no_network(make_parts: MakeParts, la
 def test_a_large_folder_is_sampled_and_its_row_numbers_are_no_attribute(
     make_parts: MakeParts, label_parts: LabelParts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(plan_module, "SAMPLE_CELLS", 0)  # the least sample: 2,000 rows
-    monkeypatch.setattr(plan_module, "LABELED_CELLS", 0)  # 1,000 labeled rows
+    monkeypatch.setattr(sample_module, "SAMPLE_CELLS", 0)  # the least sample: 2,000 rows
+    monkeypatch.setattr(sample_module, "LABELED_CELLS", 0)  # 1,000 labeled rows
     rng = np.random.default_rng(0)
     folder = make_parts(3, 1500, counter=lambda p, t: pa.array(rng.permutation(1500) + 1500 * p))
     report = label_parts(folder)
@@ -241,7 +242,7 @@ def test_a_large_folder_is_sampled_and_its_row_numbers_are_no_attribute(
 
 
 def test_every_class_is_among_the_sampled_labels(make_parts: MakeParts, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(plan_module, "LABELED_CELLS", 0)
+    monkeypatch.setattr(sample_module, "LABELED_CELLS", 0)
 
     def rare(p: int, table: pa.Table) -> pa.Array:
         return pa.array([None if i == 0 else f"c{i}" if i < 9 else "many" for i in range(1500)])

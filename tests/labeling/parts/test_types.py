@@ -106,7 +106,7 @@ def test_numbers_of_several_types_are_one_attribute(
 
 
 def test_a_number_beyond_the_type_of_the_first_part(make_parts: MakeParts, tmp_path: Path):
-    from vsacli.labeling.parts.plan import columns_of_part
+    from vsacli.labeling.parts.sample import columns_of_part
 
     folder = make_parts(
         2, x=lambda p, table: pa.array([3_000_000_000] * 12 if p else [7] * 12, (pa.int32(), pa.int64())[p])

@@ -13,7 +13,8 @@ from vsacli.inference.answers import Answers
 from vsacli.labeling.answers import certain, spell
 from vsacli.labeling.job import Job, LabelReport
 from vsacli.labeling.parts.folder import Part
-from vsacli.labeling.parts.plan import Network, Plan, columns_of_part
+from vsacli.labeling.parts.plan import Network, Plan
+from vsacli.labeling.parts.sample import columns_of_part
 from vsacli.support.progress import Progress, silent
 from vsacli.target.sparse import blank
 
