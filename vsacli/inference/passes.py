@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,6 +35,11 @@ class PassRows:
     def part(self, rows: slice) -> PassRows:
         """Some of the rows."""
         return PassRows(self.x[rows], None if self.structure is None else self.structure.take(rows))
+
+    def followed_by(self, other: PassRows) -> PassRows:
+        """These rows, then the others."""
+        both = None if self.structure is None or other.structure is None else self.structure.joined(other.structure)
+        return PassRows(np.concatenate([self.x, other.x]), both)
 
 
 def structure_batch(context: RowStructure | None, chunk: RowStructure | None) -> StructureBatch | None:
@@ -66,9 +72,15 @@ class Runner:
         self.width = n_classes if self.kind == "classification" else 2
         self.too_many: int | None = None  # rows of a pass that did not fit
 
-    def run(self, context: PassRows, y: np.ndarray, chunk: PassRows, least: int) -> np.ndarray:
-        """Answers (rows of ``chunk``, width), in one pass if that fits in memory."""
-        return np.concatenate(self._parts(self._pass, context, y, chunk, least))
+    def run(
+        self, context: PassRows, y: np.ndarray, chunk: PassRows, least: int, beside: PassRows | None = None
+    ) -> np.ndarray:
+        """Answers (rows of ``chunk``, width), in one pass if that fits in memory.
+
+        With unlabeled rows ``beside`` the rows of the chunk read only these and the labeled ones, and no other row
+        of the chunk: its answers do not depend on which rows it has.
+        """
+        return np.concatenate(self._parts(partial(self._pass, beside=beside), context, y, chunk, least))
 
     def embed(self, context: PassRows, y: np.ndarray, chunk: PassRows, least: int) -> list[np.ndarray]:
         """Embeddings (rows of ``context`` and of a part of ``chunk``, M * H^(B)) of each part, one pass a part."""
@@ -101,17 +113,21 @@ class Runner:
         halves = (chunk.part(slice(half)), chunk.part(slice(half, None)))
         return [part for h in halves for part in self._parts(one_pass, context, y, h, least)]
 
-    def _pass(self, context: PassRows, y: np.ndarray, chunk: PassRows) -> np.ndarray:
+    def _pass(self, context: PassRows, y: np.ndarray, chunk: PassRows, beside: PassRows | None = None) -> np.ndarray:
         import torch
 
         from vsacli.nn.model import ClassOutput
 
         with torch.inference_mode():
-            output = self.model(self._batch(context, y, chunk))
+            asked = chunk if beside is None else beside.followed_by(chunk)
+            batch = self._batch(context, y, asked)
+            first = 0 if beside is None else len(beside)
+            batch.n_read = None if beside is None else len(context) + first
+            output = self.model(batch)
             if isinstance(output, ClassOutput):
                 t = temperature(self.calibration, len(context), self.n_classes)
-                return (output.log_probs[0] / t).softmax(-1).float().cpu().numpy()
-            mean, var = output.mean[0, :, 0], output.var[0, :, 0] * std_factor(self.calibration) ** 2
+                return (output.log_probs[0, first:] / t).softmax(-1).float().cpu().numpy()
+            mean, var = output.mean[0, first:, 0], output.var[0, first:, 0] * std_factor(self.calibration) ** 2
             return torch.stack([mean, var], 1).float().cpu().numpy()
 
     def _embedding_pass(self, context: PassRows, y: np.ndarray, chunk: PassRows) -> np.ndarray:

@@ -148,18 +148,20 @@ def _in_turn(
     """The answers (rows, width) for slices of ``read``, one after the other, and which of them are a student's (rows,).
 
     Of very many rows the network reads the first ones, which are a random choice; a student that has learned from its
-    answers is asked about the others, and the network about those where the student is not to be trusted. ``tell`` is
-    called with the rows that are done.
+    answers is asked about the others, and the network about those where the student is not to be trusted. All of them
+    are read beside the same labeled and unlabeled rows, lest rows that are doubtful have only each other to compare
+    with. ``tell`` is called with the rows that are done.
     """
     n = len(read)
-    first = TAUGHT + CHECKED if _student_pays(reading, n) else n
-    parts = []
-    for rows, found in _by_network(reading, read[:first], tell):
-        if first < n:
-            parts.append(found)
-        yield rows, found, np.zeros(len(found), bool)
-    if first == n:
+    if not _student_pays(reading, n):
+        for rows, found in _by_network(reading, read, tell):
+            yield rows, found, np.zeros(len(found), bool)
         return
+    beside, first = read[: reading.chunk_rows], TAUGHT + CHECKED
+    parts = []
+    for rows, found in _by_network(reading, read[:first], tell, beside):
+        parts.append(found)
+        yield rows, found, np.zeros(len(found), bool)
     every = np.arange(reading.x.shape[1])
     student = Student.taught(
         reading.attributes(reading.rows[read[:first]], every), np.concatenate(parts), reading.classes
@@ -168,12 +170,12 @@ def _in_turn(
     for start in range(first, n, step):
         rows = slice(start, min(n, start + step))
         if student is None:
-            for part, found in _by_network(reading, read[rows], lambda done, start=start: tell(start + done)):
+            for part, found in _by_network(reading, read[rows], lambda done, start=start: tell(start + done), beside):
                 yield slice(start + part.start, start + part.stop), found, np.zeros(len(found), bool)
             return
         found, kept = student.answer(reading.attributes(reading.rows[read[rows]], every))
         doubtful = np.flatnonzero(~kept)
-        for part, better in _by_network(reading, read[rows][doubtful], lambda _: None):
+        for part, better in _by_network(reading, read[rows][doubtful], lambda _: None, beside):
             found[doubtful[part]] = better
         tell(rows.stop)
         yield rows, found, kept
@@ -182,17 +184,23 @@ def _in_turn(
 def _student_pays(reading: Reading, n: int) -> bool:
     """Whether a student answers most of ``n`` rows sooner than the network would."""
     least = reading.config.student_from
-    return (
-        least is not None and n >= max(least, TAUGHT + CHECKED) and can_be_taught(reading.x.shape[1], reading.n_classes)
-    )
+    if least is None or n < max(least, TAUGHT + CHECKED) or not reading.runner.config.can_be_asked:
+        return False
+    return can_be_taught(reading.x.shape[1], reading.n_classes)
 
 
-def _by_network(reading: Reading, read: np.ndarray, tell: Callable[[int], None]) -> Iterator[tuple[slice, np.ndarray]]:
-    """The network's answers (rows, width) for slices of ``read``, one after the other."""
-    n_chunks, n_groups = -(-len(read) // reading.chunk_rows), len(reading.groups)
+def _by_network(
+    reading: Reading, read: np.ndarray, tell: Callable[[int], None], beside: np.ndarray | None = None
+) -> Iterator[tuple[slice, np.ndarray]]:
+    """The network's answers (rows, width) for slices of ``read``, one after the other.
+
+    Rows of a slice are read together, or, with rows ``beside``, each with these and the labeled ones alone.
+    """
+    rows, n_groups = reading.chunk_rows if beside is None else reading.asked_rows, len(reading.groups)
+    n_chunks = -(-len(read) // rows)
     chunks = [slice(i * len(read) // n_chunks, (i + 1) * len(read) // n_chunks) for i in range(n_chunks)]
     parts: list[np.ndarray] = []
-    questions = _Questions(reading, read, chunks)
+    questions = _Questions(reading, read, chunks, beside)
     for number, found in enumerate(_side_by_side(questions), start=1):
         parts += found
         tell(number * len(read) // len(questions))
@@ -211,11 +219,17 @@ class _Questions:
         Positions in its unlabeled rows, in the order in which they are read.
     chunks : list of slice
         Of `read`.
+    beside : ndarray of int, optional
+        Positions of unlabeled rows that each row of a chunk is read with; None: with the others of its chunk.
     """
 
-    def __init__(self, reading: Reading, read: np.ndarray, chunks: list[slice]) -> None:
+    def __init__(
+        self, reading: Reading, read: np.ndarray, chunks: list[slice], beside: np.ndarray | None = None
+    ) -> None:
         self.reading = reading
         self._read, self._chunks = read, chunks
+        self._beside = None if beside is None else reading.rows[beside]
+        self._beside_structure = None if self._beside is None else reading.structure_of(self._beside)
         self._signs = signs(reading.signatures, reading.config.views, reading.config.seed)
         self._kept = lru_cache(_KEPT)(self._look_up)
         self._lock = Lock()
@@ -229,12 +243,16 @@ class _Questions:
         i, group = number // len(reading.groups), reading.groups[number % len(reading.groups)]
         own, of_contexts = self._structure(i)
         chunk = PassRows(reading.attributes(self._rows(i), group), own)
+        others = None
+        if self._beside is not None:
+            others = PassRows(reading.attributes(self._beside, group), self._beside_structure)
         parts = []
         for c, structure in zip(self._contexts(i), of_contexts, strict=True):
             context = PassRows(reading.attributes(reading.support[c], group), structure)
             for sign in self._signs[:, group]:
                 given, asked = replace(context, x=context.x * sign), replace(chunk, x=chunk.x * sign)
-                parts.append(reading.runner.run(given, reading.target[c], asked, reading.config.least_chunk))
+                beside = None if others is None else replace(others, x=others.x * sign)
+                parts.append(reading.runner.run(given, reading.target[c], asked, reading.config.least_chunk, beside))
         return parts
 
     def _rows(self, i: int) -> np.ndarray:

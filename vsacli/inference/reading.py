@@ -5,7 +5,7 @@ x (n, M), labeled rows, y --> contexts of labeled rows, groups of attributes, ro
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from vsacli.checkpoints.folder import Checkpoint
     from vsacli.inference.proportions import Proportions
     from vsacli.structure import RowStructure
+
+
+ASKED_CHUNKS = 4
+"""So many times the rows of a chunk are asked about at once, if none of them reads another."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +130,12 @@ class Reading:
     def chunk_rows(self) -> int:
         """Unlabeled rows of a chunk, at most."""
         return rows_that_fit(self.config, self.runner, len(self.contexts[0]), max(map(len, self.groups)))
+
+    @cached_property
+    def asked_rows(self) -> int:
+        """Unlabeled rows that are asked about at once, at most, if none of them reads another."""
+        config = replace(self.config, chunk_rows=ASKED_CHUNKS * self.config.chunk_rows)
+        return rows_that_fit(config, self.runner, len(self.contexts[0]) + self.chunk_rows, max(map(len, self.groups)))
 
     @cached_property
     def structure(self) -> KnownStructure | None:

@@ -48,7 +48,7 @@ class MVSA(nn.Module):
         self.value = nn.Linear(width_in, heads * head_width, bias=False)
         self.out = nn.Linear(heads * head_width, width_out, bias=False)
 
-    def forward(self, z: Tensor, axis: int, mask: Tensor, other_mask: Tensor) -> Tensor:
+    def forward(self, z: Tensor, axis: int, mask: Tensor, other_mask: Tensor, n_read: int | None = None) -> Tensor:
         """Attend between the slices along one of the two variable modes.
 
         Parameters
@@ -62,6 +62,9 @@ class MVSA(nn.Module):
             Slices that exist.
         other_mask : Tensor of bool, shape (B, size of the other mode)
             Elements of the other mode that exist; only they enter the scores, and D_2 counts them.
+        n_read : int, optional
+            Rows that enter keys and scores; the others are only queries between rows, and follow the scores of
+            these between slots. None: all.
 
         Returns
         -------
@@ -75,6 +78,11 @@ class MVSA(nn.Module):
             project(z).view(b, n, s, self.heads, self.head_width).permute(order).flatten(3)
             for project in (self.query, self.key, self.value)
         )
+        if n_read is not None and axis == 1:
+            k, v, mask = k[:, :, :n_read], v[:, :, :n_read], mask[:, :n_read]
+        elif n_read is not None:
+            q, k = q[..., : n_read * self.head_width], k[..., : n_read * self.head_width]
+            other_mask = other_mask[:, :n_read]
         # Each task's own D_2; scaling and masking the queries is enough, since scores are Q K^T.
         d2 = other_mask.sum(1).clamp(min=1).to(q.dtype)
         weight = other_mask.to(q.dtype) * (d2 * self.head_width).rsqrt().unsqueeze(1)
@@ -91,9 +99,11 @@ def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
 
     Parameters
     ----------
-    q, k, v : Tensor, shape (B, R, D_1, E)
-        Queries already scaled.
-    mask : Tensor of bool, shape (B, D_1)
+    q : Tensor, shape (B, R, D_1, E)
+        Queries, already scaled.
+    k : Tensor, shape (B, R, K, E)
+    v : Tensor, shape (B, R, K, E')
+    mask : Tensor of bool, shape (B, K)
         Keys that exist; at least one of each task.
 
     Notes
@@ -104,7 +114,8 @@ def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
     if q.device.type != "cpu" or not (torch.is_grad_enabled() and q.requires_grad) or q.shape[2] > PLAIN_SLICES:
         return F.scaled_dot_product_attention(q, k, v, attn_mask=mask[:, None, None, :], scale=1.0)
     b, r, d1, e = q.shape
+    keys = k.shape[2]
     bias = torch.zeros(mask.shape, dtype=q.dtype).masked_fill(~mask, -1e30)
-    bias = bias[:, None, None, :].expand(b, r, d1, d1).reshape(b * r, d1, d1)
-    scores = torch.baddbmm(bias, q.reshape(b * r, d1, e), k.reshape(b * r, d1, e).transpose(1, 2))
-    return torch.bmm(scores.softmax(-1), v.reshape(b * r, d1, e).to(scores.dtype)).view(b, r, d1, e)
+    bias = bias[:, None, None, :].expand(b, r, d1, keys).reshape(b * r, d1, keys)
+    scores = torch.baddbmm(bias, q.reshape(b * r, d1, e), k.reshape(b * r, keys, e).transpose(1, 2))
+    return torch.bmm(scores.softmax(-1), v.reshape(b * r, keys, -1).to(scores.dtype)).view(b, r, d1, -1)

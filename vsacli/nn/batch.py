@@ -67,6 +67,9 @@ class TaskBatch:
         False where the class (or target) is padding.
     structure : StructureBatch, optional
         The structure of the whole tables, for these rows; None if it is not known.
+    n_read : int, optional
+        Rows that others read; rows from it on are only asked about, and no answer depends on them. None: all N.
+        At least ``n_labeled``.
     """
 
     x: Tensor
@@ -77,6 +80,7 @@ class TaskBatch:
     attr_mask: Tensor
     class_mask: Tensor
     structure: StructureBatch | None = None
+    n_read: int | None = None
 
     def to(self, device: torch.device | str, non_blocking: bool = False) -> TaskBatch:
         """The same tasks on another device."""
@@ -101,6 +105,7 @@ class TaskBatch:
             attr_mask=f(self.attr_mask),
             class_mask=f(self.class_mask),
             structure=None if self.structure is None else self.structure.map(f),
+            n_read=self.n_read,
         )
 
     @property

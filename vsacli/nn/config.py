@@ -42,6 +42,11 @@ class NetworkConfig:
         """Whether the network reads what all rows of a table say of each (`vsacli.structure`)."""
         return False
 
+    @property
+    def can_be_asked(self) -> bool:
+        """Whether the network heeds `TaskBatch.n_read`, and answers rows that no other row reads."""
+        return False
+
     def check_sizes(self, *names: str) -> None:
         """Refuse sizes that no network of this kind has.
 
@@ -120,6 +125,11 @@ class VSAConfig(NetworkConfig):
     def reads_structure(self) -> bool:
         """As `structure` says."""
         return self.structure
+
+    @property
+    def can_be_asked(self) -> bool:
+        """Unless its head compares unlabeled rows with each other."""
+        return self.head != "label_propagation"
 
     @property
     def training_floats(self) -> int:

@@ -64,8 +64,8 @@ def input_tensor(batch: TaskBatch, config: InputConfig) -> Tensor:
     z = x.new_zeros(b, n, m + c, input_width(config))
     z[:, :, m:, 0] = labels
     if config.standardize:
-        z[:, :, :m, 0] = standardized(x, seen)
-        z[:, :, :m, 4] = centred_ranks(x, seen)
+        z[:, :, :m, 0] = standardized(x, seen, batch.n_read)
+        z[:, :, :m, 4] = centred_ranks(x, seen, batch.n_read)
     else:
         z[:, :, :m, 0] = x
     if config.observed_indicator:
@@ -83,7 +83,7 @@ def observed_values(batch: TaskBatch) -> tuple[Tensor, Tensor]:
     return torch.where(seen, batch.x, torch.zeros_like(batch.x)), seen
 
 
-def standardized(x: Tensor, seen: Tensor) -> Tensor:
+def standardized(x: Tensor, seen: Tensor, n_read: int | None = None) -> Tensor:
     r"""Z-scores over the observed rows of each attribute, softly limited.
 
     .. math:: z \mapsto z / \sqrt{1 + (z/5)^2}
@@ -92,13 +92,15 @@ def standardized(x: Tensor, seen: Tensor) -> Tensor:
     ----------
     x, seen : Tensor, shape (B, N, M)
         Values (0 where not seen) and where they count.
+    n_read : int, optional
+        Rows that mean and spread are of; None: all.
 
     Returns
     -------
     Tensor, shape (B, N, M)
         0 where not seen and for an attribute without spread.
     """
-    return softly_limited(z_scores(x, seen))
+    return softly_limited(z_scores(x, seen, n_read))
 
 
 def softly_limited(z: Tensor) -> Tensor:
@@ -106,16 +108,18 @@ def softly_limited(z: Tensor) -> Tensor:
     return z / (1 + (z / SOFT_LIMIT).square()).sqrt()
 
 
-def z_scores(x: Tensor, seen: Tensor) -> Tensor:
-    """(x - mean) / s over the observed rows of each attribute; shapes as for :func:`standardized`."""
-    count = seen.sum(1, keepdim=True).clamp(min=1)
-    mean = x.sum(1, keepdim=True) / count
+def z_scores(x: Tensor, seen: Tensor, n_read: int | None = None) -> Tensor:
+    """(x - mean) / s over the observed rows of each attribute; arguments as for :func:`standardized`."""
+    count = seen[:, :n_read].sum(1, keepdim=True).clamp(min=1)
+    mean = x[:, :n_read].sum(1, keepdim=True) / count
     centred = torch.where(seen, x - mean, torch.zeros_like(x))
-    spread = (centred.square().sum(1, keepdim=True) / count).sqrt()
-    return centred / spread.clamp(min=1e-6)
+    spread = (centred[:, :n_read].square().sum(1, keepdim=True) / count).sqrt()
+    z = centred / spread.clamp(min=1e-6)
+    # An attribute that is constant in the rows that are read says nothing of the others: there is no unit.
+    return z if n_read is None else torch.where(spread > 1e-6, z, torch.zeros_like(z))
 
 
-def centred_ranks(x: Tensor, seen: Tensor) -> Tensor:
+def centred_ranks(x: Tensor, seen: Tensor, n_read: int | None = None) -> Tensor:
     """Mid-ranks of each attribute over its observed rows, scaled to (-1, 1).
 
     Ties get their mean rank, so that the order of rows does not matter.
@@ -124,6 +128,8 @@ def centred_ranks(x: Tensor, seen: Tensor) -> Tensor:
     ----------
     x, seen : Tensor, shape (B, N, M)
         Values and where they count.
+    n_read : int, optional
+        Rows among which values are ranked; None: all.
 
     Returns
     -------
@@ -132,9 +138,9 @@ def centred_ranks(x: Tensor, seen: Tensor) -> Tensor:
     """
     far = torch.finfo(x.dtype).max
     columns = torch.where(seen, x, torch.full_like(x, far)).transpose(1, 2).contiguous()  # (B, M, N)
-    ordered = columns.sort(dim=-1).values
+    ordered = columns[..., :n_read].sort(dim=-1).values.contiguous()
     below = torch.searchsorted(ordered, columns, side="left")
     up_to = torch.searchsorted(ordered, columns, side="right")
-    count = seen.sum(1).clamp(min=1).unsqueeze(-1)  # (B, M, 1)
+    count = seen[:, :n_read].sum(1).clamp(min=1).unsqueeze(-1)  # (B, M, 1)
     ranks = (below + up_to).to(x.dtype) / count.to(x.dtype) - 1
     return torch.where(seen, ranks.transpose(1, 2), torch.zeros_like(x))

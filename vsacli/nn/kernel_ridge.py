@@ -59,7 +59,7 @@ def kernel_ridge_answers(batch: TaskBatch) -> Tensor:
         y = batch.one_hot().to(x.dtype)
         y = mask * (y - y.sum(1, keepdim=True) / mask.sum(1, keepdim=True).clamp(min=1))
 
-        scores = z_scores(x, seen)
+        scores = z_scores(x, seen, batch.n_read)
         z = scores.clamp(-FAR, FAR)
         linear = z @ z[:, : batch.n_labeled].transpose(1, 2) / m  # (B, N, L)
         z = softly_limited(scores)

@@ -153,10 +153,10 @@ class VSAModel(Network[VSAConfig]):
             z = torch.cat([z, structure_channels(batch, self.structure_width)], -1)
         slots = torch.cat([batch.attr_mask, batch.class_mask], 1)  # (B, S)
         if can_be_sliced(self.blocks, z, batch.row_mask, slots):
-            return hidden_in_slices(self.embed_in, self.blocks, self.norm_out, z)
+            return hidden_in_slices(self.embed_in, self.blocks, self.norm_out, z, batch.n_read)
         z = self.embed_in(z)
         for block in self.blocks:
-            z = block(z, batch.row_mask, slots)
+            z = block(z, batch.row_mask, slots, batch.n_read)
         return self.norm_out(z)
 
     def embed(self, batch: TaskBatch) -> Tensor:

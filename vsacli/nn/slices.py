@@ -44,7 +44,9 @@ def can_be_sliced(blocks: nn.ModuleList, z: Tensor, row_mask: Tensor, slot_mask:
     )
 
 
-def hidden_in_slices(embed_in: nn.Module, blocks: nn.ModuleList, norm_out: nn.Module, z: Tensor) -> Tensor:
+def hidden_in_slices(
+    embed_in: nn.Module, blocks: nn.ModuleList, norm_out: nn.Module, z: Tensor, n_read: int | None = None
+) -> Tensor:
     """``norm_out(blocks(embed_in(z)))`` of one task for which `can_be_sliced` holds.
 
     Parameters
@@ -53,6 +55,8 @@ def hidden_in_slices(embed_in: nn.Module, blocks: nn.ModuleList, norm_out: nn.Mo
         What is done for each cell before and after the blocks; ``norm_out`` keeps the width.
     blocks : ModuleList of Block
     z : Tensor, shape (1, N, S, D_3)
+    n_read : int, optional
+        Rows that others read; None: all.
 
     Returns
     -------
@@ -63,7 +67,8 @@ def hidden_in_slices(embed_in: nn.Module, blocks: nn.ModuleList, norm_out: nn.Mo
     hidden = torch.cat([embed_in(part) for part in z.split(step, 1)], 1)[0]  # (N, S, H)
     for block in blocks:
         assert isinstance(block, Block)
-        (_attend_between_rows if block.axis == 1 else _attend_between_slots)(block, hidden, cells)
+        attend = _attend_between_rows if block.axis == 1 else _attend_between_slots
+        attend(block, hidden, len(hidden) if n_read is None else n_read, cells)
     for part in hidden.split(step):
         part.copy_(norm_out(part))
     return hidden.unsqueeze(0)
@@ -73,41 +78,42 @@ def _slice_cells(device: torch.device) -> int:
     return SLICE_CELLS if device.type == "cpu" else ACCELERATOR_SLICE
 
 
-def _attend_between_rows(block: Block, z: Tensor, cells: int) -> None:
-    """``z`` (N, S, H) becomes ``block(z)``."""
+def _attend_between_rows(block: Block, z: Tensor, n_read: int, cells: int) -> None:
+    """``z`` (N, S, H) becomes ``block(z)``; the first ``n_read`` rows are read."""
     attention = block.attention
     n, s, _ = z.shape
     step = max(1, cells // n)
     scale = (s * attention.head_width) ** -0.5
-    scores = z.new_zeros(attention.heads, n, n)
+    scores = z.new_zeros(attention.heads, n, n_read)
     for i in range(0, s, step):
         x = block.norm_in(z[:, i : i + step])
-        q, k = (_by_rows(attention, project(x)) for project in (attention.query, attention.key))
+        q, k = _by_rows(attention, attention.query(x)), _by_rows(attention, attention.key(x[:n_read]))
         scores.baddbmm_(q, k.transpose(1, 2), alpha=scale)
     _softmax(scores)
     for i in range(0, s, step):
         part = z[:, i : i + step]
-        v = _by_rows(attention, attention.value(block.norm_in(part)))
+        v = _by_rows(attention, attention.value(block.norm_in(part[:n_read])))
         o = torch.bmm(scores, v).view(attention.heads, n, -1, attention.head_width)
         _finish(block, part, o.permute(1, 2, 0, 3))
 
 
-def _attend_between_slots(block: Block, z: Tensor, cells: int) -> None:
-    """``z`` (N, S, H) becomes ``block(z)``."""
+def _attend_between_slots(block: Block, z: Tensor, n_read: int, cells: int) -> None:
+    """``z`` (N, S, H) becomes ``block(z)``; the first ``n_read`` rows decide which slots attend to which."""
     attention = block.attention
     n, s, _ = z.shape
-    scale = (n * attention.head_width) ** -0.5
-    k, v = (z.new_empty(attention.heads, s, n, attention.head_width) for _ in range(2))
+    scale = (n_read * attention.head_width) ** -0.5
+    k, v = (z.new_empty(attention.heads, s, rows, attention.head_width) for rows in (n_read, n))
     step = max(1, cells // s)
     for i in range(0, n, step):
         x = block.norm_in(z[i : i + step])
-        for project, to in ((attention.key, k), (attention.value, v)):
-            to[:, :, i : i + step] = _heads(attention, project(x)).permute(2, 1, 0, 3)
+        v[:, :, i : i + step] = _heads(attention, attention.value(x)).permute(2, 1, 0, 3)
+        if i < n_read:
+            k[:, :, i : i + step] = _heads(attention, attention.key(x[: n_read - i])).permute(2, 1, 0, 3)
     k, v = k.flatten(2), v.flatten(2)
     step = max(1, min(QUERY_CELLS * cells // n, MOST_SCORES // (attention.heads * s)))
     for i in range(0, s, step):
         part = z[:, i : i + step]
-        q = _heads(attention, attention.query(block.norm_in(part))).permute(2, 1, 0, 3).flatten(2)
+        q = _heads(attention, attention.query(block.norm_in(part[:n_read]))).permute(2, 1, 0, 3).flatten(2)
         scores = torch.bmm(q, k.transpose(1, 2)).mul_(scale)
         _softmax(scores)
         o = torch.bmm(scores, v).view(attention.heads, -1, n, attention.head_width)

@@ -54,6 +54,12 @@ class RowStructure:
         """The same of some of the rows."""
         return RowStructure(self.coordinates[rows], self.weights, self.answers[rows])
 
+    def joined(self, other: RowStructure) -> RowStructure:
+        """These rows, then others of the same table."""
+        both = ((self.coordinates, other.coordinates), (self.answers, other.answers))
+        coordinates, answers = map(np.concatenate, both)
+        return RowStructure(coordinates, self.weights, answers)
+
     def flipped(self, signs: np.ndarray) -> RowStructure:
         """Coordinates times signs (K,): training must not learn anything from the sign of an eigenvector."""
         return RowStructure(self.coordinates * signs.astype(np.float32), self.weights, self.answers)
