@@ -2,9 +2,11 @@
 
     x (n, M), labeled rows, y --contexts x chunks--> one answer per unlabeled row
 
-A table of a few hundred rows is one chunk, as in the paper: all its rows are read together. A
-larger one is split, so that time grows linearly with its rows and memory not at all: every chunk
-holds the labeled rows and ``chunk_rows`` unlabeled ones, drawn at random from the whole table.
+A table of a few hundred rows is one chunk, as in the paper: all its rows are read together. Of a
+larger one, the labeled rows and ``chunk_rows`` unlabeled ones, drawn at random, are read together; each other row is
+asked about beside these, and no row reads it (`TaskBatch.n_read`). So time grows linearly with the rows and memory
+not at all, and the answer to a row does not depend on the rows that are asked about at the same time. A network that
+cannot be asked reads a larger table in chunks, each with the labeled rows.
 More labeled rows than ``context_rows`` are dealt into several contexts (every class in each), whose
 answers are averaged. So are the answers from groups of attributes where there are more than
 ``attributes_together``: time grows linearly with the columns as well, and with few labels the answers are
@@ -147,27 +149,29 @@ def _in_turn(
 ) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
     """The answers (rows, width) for slices of ``read``, one after the other, and which of them are a student's (rows,).
 
-    Of very many rows the network reads the first ones, which are a random choice; a student that has learned from its
-    answers is asked about the others, and the network about those where the student is not to be trusted. All of them
-    are read beside the same labeled and unlabeled rows, lest rows that are doubtful have only each other to compare
-    with. ``tell`` is called with the rows that are done.
+    The first rows, a random choice, are read together. All others are asked about beside these: a row's answer does not
+    depend on who else is asked. Of very many rows a student that has learned from the network's answers is asked
+    first, and the network about those rows for which the student is not to be trusted. ``tell`` is called with the rows
+    that are done.
     """
-    n = len(read)
-    if not _student_pays(reading, n):
+    n, size = len(read), reading.chunk_rows
+    if n <= size or not reading.runner.config.can_be_asked:
         for rows, found in _by_network(reading, read, tell):
             yield rows, found, np.zeros(len(found), bool)
         return
-    beside, first = read[: reading.chunk_rows], TAUGHT + CHECKED
+    beside, taught = read[:size], TAUGHT + CHECKED if _student_pays(reading, n) else n
     parts = []
-    for rows, found in _by_network(reading, read[:first], tell, beside):
-        parts.append(found)
+    for rows, found in _read_and_asked(reading, read[:taught], beside, tell):
+        if taught < n:
+            parts.append(found)
         yield rows, found, np.zeros(len(found), bool)
+    if taught == n:
+        return
     every = np.arange(reading.x.shape[1])
-    student = Student.taught(
-        reading.attributes(reading.rows[read[:first]], every), np.concatenate(parts), reading.classes
-    )
+    x = reading.attributes(reading.rows[read[:taught]], every)
+    student = Student.taught(x, np.concatenate(parts), reading.classes)
     step = n if student is None else _STUDENT_ROWS
-    for start in range(first, n, step):
+    for start in range(taught, n, step):
         rows = slice(start, min(n, start + step))
         if student is None:
             for part, found in _by_network(reading, read[rows], lambda done, start=start: tell(start + done), beside):
@@ -181,10 +185,23 @@ def _in_turn(
         yield rows, found, kept
 
 
+def _read_and_asked(
+    reading: Reading, read: np.ndarray, beside: np.ndarray, tell: Callable[[int], None]
+) -> Iterator[tuple[slice, np.ndarray]]:
+    """The network's answers for slices of ``read``: first ``beside``, with which it begins, then all others."""
+    yield from _by_network(reading, beside, tell)
+    first = len(beside)
+    if reading.runner.too_many is not None:  # they did not fit in memory together, so others do not fit beside them
+        fit = reading.runner.too_many // 4 - len(reading.contexts[0])
+        beside = beside[: max(reading.config.least_chunk, fit)]
+    for part, found in _by_network(reading, read[first:], lambda done: tell(first + done), beside):
+        yield slice(first + part.start, first + part.stop), found
+
+
 def _student_pays(reading: Reading, n: int) -> bool:
     """Whether a student answers most of ``n`` rows sooner than the network would."""
     least = reading.config.student_from
-    if least is None or n < max(least, TAUGHT + CHECKED) or not reading.runner.config.can_be_asked:
+    if least is None or n < max(least, TAUGHT + CHECKED):
         return False
     return can_be_taught(reading.x.shape[1], reading.n_classes)
 
