@@ -2,11 +2,15 @@
 
     python benchmarks/ask.py --suite DIR --kind classification
     python benchmarks/ask.py --suite DIR --kind regression
+    python benchmarks/ask.py --table FILE --truth FILE --target COL
 
 Of each table half of the rows may be asked about, and are answered with the truth; the answers of the network for the
 other half are scored: accuracy, or the squared error in units of the target's variance. The rows asked about are those
 of `vsacli.asking`, chosen again after every five answers. Random rows are drawn --draws times. Each line also says the
 score of two thirds as many questions: if that is not worse than random rows, a third of the work is saved.
+
+The last command asks about a file, whose own labels are taken out, and scores the labels that are filled in; the truth
+is the column COL of another file with the same rows.
 
 The rule was chosen on every second family of the suite (--families tuning); figures to report are those of the others
 (--families held-out, the default).
@@ -18,15 +22,22 @@ import argparse
 from collections.abc import Callable, Sequence
 
 import numpy as np
+import pyarrow as pa
 
 from vsacli.asking.choose import rows_to_ask
-from vsacli.asking.session import EVERY
+from vsacli.asking.session import EVERY, Asking
 from vsacli.checkpoints.folder import Checkpoint
 from vsacli.checkpoints.resolve import load_checkpoint
 from vsacli.evaluation.suites import load_suite
 from vsacli.inference.answers import Answers
 from vsacli.inference.config import InferenceConfig
 from vsacli.inference.predict import predict
+from vsacli.labeling.job import LabelOptions
+from vsacli.labeling.labeled_table import as_text
+from vsacli.labeling.relabeled import RelabeledTable
+from vsacli.labeling.run import label_table
+from vsacli.tables.read import read_table
+from vsacli.tables.table import WritableTable
 from vsacli.tasks.store import EncodedTable
 
 ASKED = (5, 10, 20, 50)
@@ -113,17 +124,49 @@ def report(asked: Sequence[dict[int, float]], drawn: Sequence[dict[int, float]],
         )
 
 
+def ask_about_a_file(table: str, truth: str, target: str, say: Callable[[str], None]) -> None:
+    """A line for each number of answers: the share of right labels among those that were filled in."""
+    right = [str(label) for label in _labels(read_table(truth), target)]
+    read = read_table(table)
+    column = read.find(target)
+    everything = np.ones(read.n_rows, bool)
+    blank = pa.array([""] * read.n_rows, pa.large_string())
+    asking = Asking(
+        RelabeledTable(read, target, column, blank, everything, everything), options := LabelOptions(target=target)
+    )
+    for k in range(1, max(ASKED) + 1):
+        question = asking.question()
+        assert question is not None
+        asking.answer(right[question.row])
+        if k in ASKED:
+            labels = label_table(asking.labeled_table(), options).labels
+            hits = [label == right[row] for row, label in zip(labels.rows, labels.values.to_pylist(), strict=True)]
+            classes = len(set(asking.answers.values()))
+            say(f"{k:3d} answers of {classes} classes: {np.mean(hits):.3f} of {len(hits):,} filled labels are right")
+
+
+def _labels(table: WritableTable, target: str) -> list[str]:
+    return as_text(table.column(table.find(target))).to_pylist()
+
+
 def main() -> None:
     """Print the number of tables, then a line for each number of answers."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--suite", required=True, help="a folder; one table of each family (of a validation split)")
-    parser.add_argument("--target", default="target", help="the label column of a folder without manifest")
+    parser.add_argument("--suite", help="a folder; one table of each family (of a validation split)")
+    parser.add_argument("--table", help="a file to ask about")
+    parser.add_argument("--truth", help="the file with its labels")
+    parser.add_argument("--target", default="target", help="the label column of a file, or a folder without manifest")
     parser.add_argument("--kind", choices=["classification", "regression"], default="classification")
     parser.add_argument("--families", choices=["tuning", "held-out", "all"], default="held-out")
     parser.add_argument("--rows", type=int, default=300, help="most rows of a table")
     parser.add_argument("--draws", type=int, default=3, help="of random rows")
     parser.add_argument("--checkpoint")
     args = parser.parse_args()
+    if args.table is not None and args.truth is not None:
+        ask_about_a_file(args.table, args.truth, args.target, print)
+        return
+    if args.suite is None:
+        parser.error("give --suite, or --table and --truth")
     checkpoint = load_checkpoint(args.checkpoint, kind=args.kind)
     tables = [Table(checkpoint, table, args.rows) for table in chosen_tables(args)]
     if not tables:
