@@ -266,9 +266,14 @@ def test_what_is_refused(vsa, write: Write, monkeypatch, tmp_path: Path, args: t
     assert done.code == (1 if "--checkpoint" in args else 2)
 
 
-def test_labels_that_cannot_be_hidden(vsa, write: Write) -> None:
+def test_labels_that_cannot_be_hidden(vsa, write: Write, tmp_path: Path) -> None:
     done = vsa("eval", write("t.csv", classes_csv(labeled=2)), "-t", "label", "--methods", "knn")
     assert "every class has a single label" in done.error
+    assert "other tables" not in done.error  # it is known of the network, which is not asked
+    done = vsa("eval", tmp_path / "t.csv", "-t", "label")
+    assert re.search(
+        r"every class has a single label.*\. On \d+ other tables with 2 classes and about 1 label ", done.error
+    )
     done = vsa("eval", write("t.csv", classes_csv(labeled=1)), "-t", "label", "--methods", "knn")
     assert "of one class" in done.error
     assert done.code == 1

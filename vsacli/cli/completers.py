@@ -17,8 +17,7 @@ def complete_columns(ctx: typer.Context, incomplete: str) -> list[str]:
 
     params: dict[str, Any] = ctx.params
     columns: dict[str, None] = {}
-    for name in ("file", "table", "labeled"):
-        path = params.get(name)
+    for path in (params.get("file"), params.get("table"), *(params.get("labeled") or ())):
         if not isinstance(path, str) or path == "-":
             continue
         try:

@@ -11,7 +11,7 @@ from vsacli.cli.console import progress_shown, say
 from vsacli.cli.evalasked import Compared, Results
 from vsacli.cli.sections import show
 from vsacli.cli.tablereport import brief_sections, closing_lines, full_sections
-from vsacli.errors import UsageError, VsaError
+from vsacli.errors import DataError, UsageError, VsaError
 from vsacli.evaluation.expected import Expected, read_expected
 from vsacli.evaluation.file import EncodedFile, encode_file
 from vsacli.evaluation.methods import (
@@ -26,6 +26,7 @@ from vsacli.evaluation.methods import (
 from vsacli.evaluation.results import write_records
 from vsacli.evaluation.table import evaluate_table
 from vsacli.evaluation.table_answer import TableQuestion
+from vsacli.evaluation.verdict import known_before
 
 if TYPE_CHECKING:
     from vsacli.evaluation.run import MethodSpec
@@ -74,7 +75,12 @@ def eval_table(
             say(f"vsa: {asked}: about {max(1, round(seconds))} s")
 
         told = None if results.quiet else estimated
-        answer = evaluate_table(encoded.table, encoded.classes, question, progress, estimated=told)
+        try:
+            answer = evaluate_table(encoded.table, encoded.classes, question, progress, estimated=told)
+        except DataError as error:  # no label can be hidden: what other tables say is all that is known
+            n_labels, n_classes = int(encoded.table.labeled.sum()), len(encoded.classes)
+            known_before_it = None if expected is None else known_before(expected, n_labels, n_classes)
+            raise DataError(f"{error}. {known_before_it}" if known_before_it else str(error)) from None
     if compared.methods is not None and not results.quiet:
         for method, why in absent_methods(asked_methods(compared.methods), kind):
             say(f"vsa: absent: {method}: {why}")
