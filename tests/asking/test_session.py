@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from vsacli.asking.choose import doubt, rows_to_ask
@@ -127,3 +129,28 @@ def test_doubt():
     np.testing.assert_allclose(doubt(Answers(np.array([[0.5, 0.5, 0], [0.1, 0.7, 0.2]]))), [1, 0.5])
     np.testing.assert_allclose(doubt(Answers(mean=np.zeros(2), std=np.array([2.0, 0]))), [2, 0])
     assert doubt(Answers(np.ones((3, 1)))).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("cells", "labels"),
+    [
+        (pa.nulls(24), ("low", "high")),
+        (pa.nulls(24, pa.int64()), ("3", "7")),
+        (pa.nulls(24, pa.string()).dictionary_encode(), ("low", "high")),
+    ],
+    ids=["null", "int64", "dictionary"],
+)
+def test_columns_of_parquet_without_a_label(tmp_path: Path, two_groups, cells: pa.Array, labels: tuple[str, str]):
+    x, y = np.array(two_groups.rows).T
+    pq.write_table(pa.table({"x": x, "y": y, "label": cells}), tmp_path / "t.parquet")
+    asking = Asking(read_table(tmp_path / "t.parquet"), LabelOptions(target="label"))
+    truth = [labels["ab".index(label)] for label in two_groups.truth]
+    for _ in range(4):
+        row = asking.question().row
+        asking.check(truth[row])
+        asking.answer(truth[row])
+    with (tmp_path / "out.parquet").open("wb") as sink:
+        label_table(asking.labeled_table(), LabelOptions(target="label")).write(sink)
+    written = pq.read_table(tmp_path / "out.parquet")["label"]
+    assert [str(label) for label in written.to_pylist()] == truth
+    assert written.type == (cells.type if cells.type != pa.null() else pa.large_string())

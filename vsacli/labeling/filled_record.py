@@ -104,7 +104,8 @@ class FilledRecord:
         found = np.zeros(table.n_rows, bool)
         if not known:
             return found
-        marks = list(_marks(table, column, np.arange(table.n_rows), as_text(label_cells(table, column)).to_pylist()))
+        labels = as_text(label_cells(table, column)).to_pylist()
+        marks = list(_marks(table, target, column, np.arange(table.n_rows), labels))
         pairs, left = set(known), Counter(cells for _, cells in known)
         for stay in (True, False):  # of equal rows with one label those that were filled, if they are where they were
             for i, mark in enumerate(marks):
@@ -162,18 +163,19 @@ def remembered(run: LabelingRun, file: str) -> Iterator[None]:
         return
     old = FilledRecord.beside(file)
     rows, labels = run.filled_cells()
-    marks = list(_marks(run.table, run.column, rows, labels))
+    marks = list(_marks(run.table, run.options.target, run.column, rows, labels))
     name = run.options.target
     FilledRecord(old.path, old.columns | {name: [*old.columns.get(name, []), *marks]}).save()
     yield
     FilledRecord(old.path, old.columns | {name: marks}).save()
 
 
-def _marks(table: Table, column: int | None, rows: np.ndarray, labels: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _marks(
+    table: Table, target: str, column: int | None, rows: np.ndarray, labels: Sequence[str]
+) -> Iterator[tuple[str, str]]:
     """The marks of the labels of some rows."""
     import pyarrow as pa
 
-    target = "" if column is None else table.columns[column]
     skipped = {column, *added_columns(table.columns, target)}
     columns = [j for j in range(len(table.columns)) if j not in skipped]
     cells = [as_text(table.column(j).take(pa.array(rows))).to_pylist() for j in columns]
