@@ -30,7 +30,7 @@ def further_headers(table: Table, target: int) -> list[int]:
     question, a sentence or an id of a survey tool.
     """
     cells = table.column(target)
-    if not len(cells) or not table.is_text or not (first := _bare(cells[0].as_py())):
+    if not len(cells) or len(table.columns) < 2 or not table.is_text or not (first := _bare(cells[0].as_py())):
         return []
     if sum(_bare(cell.as_py()) == first for cell in cells.slice(0, _READ)) > 1:
         return []
