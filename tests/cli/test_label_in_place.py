@@ -110,9 +110,10 @@ def test_of_two_equal_rows_the_given_one_stays_given(vsa, write):
 def test_a_column_that_the_run_added_is_remembered(vsa, two_groups, write):
     bare = "\n".join(line.rpartition(",")[0] for line in ["x,y,label", *two_groups.lines()])
     path, other = write("data.csv", bare.encode()), write("old.csv", b"x,y,label\n1.3,19.2,a\n8.7,2.9,b\n")
+    runs = []
     for _ in range(2):
-        result = vsa("label", path, "-t", "label", "--labeled", other, "-o", path)
-        assert result.code == 0
+        runs.append(vsa("label", path, "-t", "label", "--labeled", other, "-o", path))
         assert [row["label"] for row in rows_of(path)] == two_groups.truth
-    assert f"note: {len(two_groups.truth)} labels were filled in by an earlier run" in result.stderr
-    assert "labels: 2 given" in result.stderr
+    assert [run.code for run in runs] == [0, 0]
+    assert f"note: {len(two_groups.truth)} labels were filled in by an earlier run" in runs[1].stderr
+    assert "labels: 2 given" in runs[1].stderr
