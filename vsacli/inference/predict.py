@@ -154,12 +154,17 @@ def _in_turn(
     first, and the network about those rows for which the student is not to be trusted. ``tell`` is called with the rows
     that are done.
     """
-    n, size = len(read), reading.chunk_rows
+    n, size, beside = len(read), reading.chunk_rows, reading.known.beside
+    if beside is not None:
+        for rows, found in _by_network(reading, read, tell, beside):
+            yield rows, found, np.zeros(len(found), bool)
+        return
     if n <= size or not reading.runner.config.can_be_asked:
         for rows, found in _by_network(reading, read, tell):
             yield rows, found, np.zeros(len(found), bool)
         return
-    beside, taught = read[:size], TAUGHT + CHECKED if _student_pays(reading, n) else n
+    taught = TAUGHT + CHECKED if _student_pays(reading, n) else n
+    beside = reading.all_attributes(read[:size])
     parts = []
     for rows, found in _read_and_asked(reading, read[:taught], beside, tell):
         if taught < n:
@@ -167,9 +172,7 @@ def _in_turn(
         yield rows, found, np.zeros(len(found), bool)
     if taught == n:
         return
-    every = np.arange(reading.x.shape[1])
-    x = reading.attributes(reading.rows[read[:taught]], every)
-    student = Student.taught(x, np.concatenate(parts), reading.classes)
+    student = Student.taught(reading.all_attributes(read[:taught]), np.concatenate(parts), reading.classes)
     step = n if student is None else _STUDENT_ROWS
     for start in range(taught, n, step):
         rows = slice(start, min(n, start + step))
@@ -177,7 +180,7 @@ def _in_turn(
             for part, found in _by_network(reading, read[rows], lambda done, start=start: tell(start + done), beside):
                 yield slice(start + part.start, start + part.stop), found, np.zeros(len(found), bool)
             return
-        found, kept = student.answer(reading.attributes(reading.rows[read[rows]], every))
+        found, kept = student.answer(reading.all_attributes(read[rows]))
         doubtful = np.flatnonzero(~kept)
         for part, better in _by_network(reading, read[rows][doubtful], lambda _: None, beside):
             found[doubtful[part]] = better
@@ -188,9 +191,9 @@ def _in_turn(
 def _read_and_asked(
     reading: Reading, read: np.ndarray, beside: np.ndarray, tell: Callable[[int], None]
 ) -> Iterator[tuple[slice, np.ndarray]]:
-    """The network's answers for slices of ``read``: first ``beside``, with which it begins, then all others."""
-    yield from _by_network(reading, beside, tell)
+    """The network's answers for slices of ``read``, which begins with the rows ``beside``, given as (rows, M)."""
     first = len(beside)
+    yield from _by_network(reading, read[:first], tell)
     if reading.runner.too_many is not None:  # they did not fit in memory together, so others do not fit beside them
         fit = reading.runner.too_many // 4 - len(reading.contexts[0])
         beside = beside[: max(reading.config.least_chunk, fit)]
@@ -211,7 +214,8 @@ def _by_network(
 ) -> Iterator[tuple[slice, np.ndarray]]:
     """The network's answers (rows, width) for slices of ``read``, one after the other.
 
-    Rows of a slice are read together, or, with rows ``beside``, each with these and the labeled ones alone.
+    Rows of a slice are read together; or, with unlabeled rows ``beside`` (rows, M), each with these and the labeled
+    ones alone.
     """
     rows, n_groups = reading.chunk_rows if beside is None else reading.asked_rows, len(reading.groups)
     n_chunks = -(-len(read) // rows)
@@ -236,8 +240,8 @@ class _Questions:
         Positions in its unlabeled rows, in the order in which they are read.
     chunks : list of slice
         Of `read`.
-    beside : ndarray of int, optional
-        Positions of unlabeled rows that each row of a chunk is read with; None: with the others of its chunk.
+    beside : ndarray of float32, shape (rows, M), optional
+        Unlabeled rows that each row of a chunk is read with; None: with the others of its chunk.
     """
 
     def __init__(
@@ -245,8 +249,9 @@ class _Questions:
     ) -> None:
         self.reading = reading
         self._read, self._chunks = read, chunks
-        self._beside = None if beside is None else reading.rows[beside]
-        self._beside_structure = None if self._beside is None else reading.structure_of(self._beside)
+        self._beside, self._beside_structure = beside, None
+        if beside is not None and reading.structure is not None:
+            self._beside_structure = reading.structure.of_rows(beside, np.full(len(beside), -1))
         self._signs = signs(reading.signatures, reading.config.views, reading.config.seed)
         self._kept = lru_cache(_KEPT)(self._look_up)
         self._lock = Lock()
@@ -262,7 +267,7 @@ class _Questions:
         chunk = PassRows(reading.attributes(self._rows(i), group), own)
         others = None
         if self._beside is not None:
-            others = PassRows(reading.attributes(self._beside, group), self._beside_structure)
+            others = PassRows(self._beside[:, group], self._beside_structure)
         parts = []
         for c, structure in zip(self._contexts(i), of_contexts, strict=True):
             context = PassRows(reading.attributes(reading.support[c], group), structure)

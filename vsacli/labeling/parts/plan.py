@@ -87,6 +87,15 @@ class Network:
     proportions: Proportions | None = None
     whole: WholeFolder | None = None
 
+    @property
+    def beside(self) -> np.ndarray | None:
+        """The companions beside which rows of every part are asked about; None if the network cannot be asked."""
+        from vsacli.inference.config import InferenceConfig
+
+        if not len(self.companions) or not self.checkpoint.model.config.can_be_asked:
+            return None
+        return self.companions[: InferenceConfig().chunk_rows]
+
 
 @dataclass
 class WholeFolder:
@@ -345,7 +354,7 @@ def _match(network: Network, sample: np.ndarray, n_classes: int, job: Job) -> No
         network.y,
         n_classes,
         config=InferenceConfig(device=job.options.device, seed=job.options.seed, best_only=True, student_from=None),
-        known=Known(network.signatures, network.structure, network.proportions),
+        known=Known(network.signatures, network.structure, network.proportions, network.beside),
         progress=lambda step, done, total: job.progress("matching proportions", done, total),
     )
 
