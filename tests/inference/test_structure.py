@@ -118,8 +118,8 @@ def test_rows_are_looked_up_once_for_all_groups_of_attributes(monkeypatch: pytes
     monkeypatch.setattr(KnownStructure, "of_rows", counted)
     ask("classification", task, config=config)
     unlabeled = int((~task["labeled"]).sum())
-    n_chunks = 1 + -(-(unlabeled - 32) // (4 * 32))
-    assert len(asked) == 2 * n_chunks + 1  # a chunk and its context, and the rows that others are asked beside
+    n_chunks = -(-unlabeled // 32)
+    assert len(asked) == 2 * n_chunks  # a chunk and its context
     assert len(set(asked)) == n_chunks + 1
     asked.clear()
     embed(tiny_checkpoint(structure=True), **task, config=config)

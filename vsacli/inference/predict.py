@@ -2,11 +2,9 @@
 
     x (n, M), labeled rows, y --contexts x chunks--> one answer per unlabeled row
 
-A table of a few hundred rows is one chunk, as in the paper: all its rows are read together. Of a
-larger one, the labeled rows and ``chunk_rows`` unlabeled ones, drawn at random, are read together; each other row is
-asked about beside these, and no row reads it (`TaskBatch.n_read`). So time grows linearly with the rows and memory
-not at all, and the answer to a row does not depend on the rows that are asked about at the same time. A network that
-cannot be asked reads a larger table in chunks, each with the labeled rows.
+A table of a few hundred rows is one chunk, as in the paper: all its rows are read together. A
+larger one is split, so that time grows linearly with its rows and memory not at all: every chunk
+holds the labeled rows and ``chunk_rows`` unlabeled ones, drawn at random from the whole table.
 More labeled rows than ``context_rows`` are dealt into several contexts (every class in each), whose
 answers are averaged. So are the answers from groups of attributes where there are more than
 ``attributes_together``: time grows linearly with the columns as well, and with few labels the answers are
@@ -149,38 +147,33 @@ def _in_turn(
 ) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
     """The answers (rows, width) for slices of ``read``, one after the other, and which of them are a student's (rows,).
 
-    The first rows, a random choice, are read together. All others are asked about beside these: a row's answer does not
-    depend on who else is asked. Of very many rows a student that has learned from the network's answers is asked
-    first, and the network about those rows for which the student is not to be trusted. ``tell`` is called with the rows
-    that are done.
+    Of very many rows the network reads the first ones, which are a random choice; a student that has learned from its
+    answers is asked about the others, and the network about those where the student is not to be trusted. All of them
+    are read beside the same labeled and unlabeled rows, lest rows that are doubtful have only each other to compare
+    with. ``tell`` is called with the rows that are done.
     """
-    n, size, beside = len(read), reading.chunk_rows, reading.known.beside
-    if beside is not None:
-        for rows, found in _by_network(reading, read, tell, beside):
-            yield rows, found, np.zeros(len(found), bool)
-        return
-    if n <= size or not reading.runner.config.can_be_asked:
+    n = len(read)
+    if not _student_pays(reading, n):
         for rows, found in _by_network(reading, read, tell):
             yield rows, found, np.zeros(len(found), bool)
         return
-    taught = TAUGHT + CHECKED if _student_pays(reading, n) else n
-    beside = reading.all_attributes(read[:size])
+    beside, first = read[: reading.chunk_rows], TAUGHT + CHECKED
     parts = []
-    for rows, found in _read_and_asked(reading, read[:taught], beside, tell):
-        if taught < n:
-            parts.append(found)
+    for rows, found in _by_network(reading, read[:first], tell, beside):
+        parts.append(found)
         yield rows, found, np.zeros(len(found), bool)
-    if taught == n:
-        return
-    student = Student.taught(reading.all_attributes(read[:taught]), np.concatenate(parts), reading.classes)
+    every = np.arange(reading.x.shape[1])
+    student = Student.taught(
+        reading.attributes(reading.rows[read[:first]], every), np.concatenate(parts), reading.classes
+    )
     step = n if student is None else _STUDENT_ROWS
-    for start in range(taught, n, step):
+    for start in range(first, n, step):
         rows = slice(start, min(n, start + step))
         if student is None:
             for part, found in _by_network(reading, read[rows], lambda done, start=start: tell(start + done), beside):
                 yield slice(start + part.start, start + part.stop), found, np.zeros(len(found), bool)
             return
-        found, kept = student.answer(reading.all_attributes(read[rows]))
+        found, kept = student.answer(reading.attributes(reading.rows[read[rows]], every))
         doubtful = np.flatnonzero(~kept)
         for part, better in _by_network(reading, read[rows][doubtful], lambda _: None, beside):
             found[doubtful[part]] = better
@@ -188,23 +181,10 @@ def _in_turn(
         yield rows, found, kept
 
 
-def _read_and_asked(
-    reading: Reading, read: np.ndarray, beside: np.ndarray, tell: Callable[[int], None]
-) -> Iterator[tuple[slice, np.ndarray]]:
-    """The network's answers for slices of ``read``, which begins with the rows ``beside``, given as (rows, M)."""
-    first = len(beside)
-    yield from _by_network(reading, read[:first], tell)
-    if reading.runner.too_many is not None:  # they did not fit in memory together, so others do not fit beside them
-        fit = reading.runner.too_many // 4 - len(reading.contexts[0])
-        beside = beside[: max(reading.config.least_chunk, fit)]
-    for part, found in _by_network(reading, read[first:], lambda done: tell(first + done), beside):
-        yield slice(first + part.start, first + part.stop), found
-
-
 def _student_pays(reading: Reading, n: int) -> bool:
     """Whether a student answers most of ``n`` rows sooner than the network would."""
     least = reading.config.student_from
-    if least is None or n < max(least, TAUGHT + CHECKED):
+    if least is None or n < max(least, TAUGHT + CHECKED) or not reading.runner.config.can_be_asked:
         return False
     return can_be_taught(reading.x.shape[1], reading.n_classes)
 
@@ -214,8 +194,7 @@ def _by_network(
 ) -> Iterator[tuple[slice, np.ndarray]]:
     """The network's answers (rows, width) for slices of ``read``, one after the other.
 
-    Rows of a slice are read together; or, with unlabeled rows ``beside`` (rows, M), each with these and the labeled
-    ones alone.
+    Rows of a slice are read together, or, with rows ``beside``, each with these and the labeled ones alone.
     """
     rows, n_groups = reading.chunk_rows if beside is None else reading.asked_rows, len(reading.groups)
     n_chunks = -(-len(read) // rows)
@@ -240,8 +219,8 @@ class _Questions:
         Positions in its unlabeled rows, in the order in which they are read.
     chunks : list of slice
         Of `read`.
-    beside : ndarray of float32, shape (rows, M), optional
-        Unlabeled rows that each row of a chunk is read with; None: with the others of its chunk.
+    beside : ndarray of int, optional
+        Positions of unlabeled rows that each row of a chunk is read with; None: with the others of its chunk.
     """
 
     def __init__(
@@ -249,9 +228,8 @@ class _Questions:
     ) -> None:
         self.reading = reading
         self._read, self._chunks = read, chunks
-        self._beside, self._beside_structure = beside, None
-        if beside is not None and reading.structure is not None:
-            self._beside_structure = reading.structure.of_rows(beside, np.full(len(beside), -1))
+        self._beside = None if beside is None else reading.rows[beside]
+        self._beside_structure = None if self._beside is None else reading.structure_of(self._beside)
         self._signs = signs(reading.signatures, reading.config.views, reading.config.seed)
         self._kept = lru_cache(_KEPT)(self._look_up)
         self._lock = Lock()
@@ -267,7 +245,7 @@ class _Questions:
         chunk = PassRows(reading.attributes(self._rows(i), group), own)
         others = None
         if self._beside is not None:
-            others = PassRows(self._beside[:, group], self._beside_structure)
+            others = PassRows(reading.attributes(self._beside, group), self._beside_structure)
         parts = []
         for c, structure in zip(self._contexts(i), of_contexts, strict=True):
             context = PassRows(reading.attributes(reading.support[c], group), structure)

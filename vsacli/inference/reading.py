@@ -43,15 +43,11 @@ class Known:
     proportions : Proportions, optional
         Of the classes among the unlabeled rows. Its factors, if it has none yet, are found from up to `SAMPLE_CELLS`
         probabilities, the same ones with and without `InferenceConfig.best_only`.
-    beside : ndarray of float32, shape (rows, M), optional
-        Unlabeled rows of such a table beside which each row is asked about, so that its answer depends on no other;
-        for a network that can be asked (`NetworkConfig.can_be_asked`).
     """
 
     signatures: np.ndarray | None = None
     structure: KnownStructure | None = None
     proportions: Proportions | None = None
-    beside: np.ndarray | None = None
 
 
 class Reading:
@@ -156,10 +152,6 @@ class Reading:
     def attributes(self, rows: np.ndarray, group: np.ndarray) -> np.ndarray:
         """A group of attributes of some rows of the table, float32 (rows, attributes)."""
         return take_rows(self.x, rows, group)
-
-    def all_attributes(self, unlabeled: np.ndarray) -> np.ndarray:
-        """All attributes of unlabeled rows, given their positions in `rows`, float32 (rows, M)."""
-        return take_rows(self.x, self.rows[unlabeled])
 
     def structure_of(self, rows: np.ndarray, labeled: np.ndarray | None = None) -> RowStructure | None:
         """The structure of some rows of the table, given their positions in `support`; None or -1: unlabeled."""

@@ -87,15 +87,6 @@ class Network:
     proportions: Proportions | None = None
     whole: WholeFolder | None = None
 
-    @property
-    def beside(self) -> np.ndarray | None:
-        """The companions beside which rows of every part are asked about; None if the network cannot be asked."""
-        from vsacli.inference.config import InferenceConfig
-
-        if not len(self.companions) or not self.checkpoint.model.config.can_be_asked:
-            return None
-        return self.companions[: InferenceConfig().chunk_rows]
-
 
 @dataclass
 class WholeFolder:
@@ -354,7 +345,7 @@ def _match(network: Network, sample: np.ndarray, n_classes: int, job: Job) -> No
         network.y,
         n_classes,
         config=InferenceConfig(device=job.options.device, seed=job.options.seed, best_only=True, student_from=None),
-        known=Known(network.signatures, network.structure, network.proportions, network.beside),
+        known=Known(network.signatures, network.structure, network.proportions),
         progress=lambda step, done, total: job.progress("matching proportions", done, total),
     )
 

@@ -142,8 +142,7 @@ def _answer(
         student_from=None,  # each part would have its own
         at_a_time=at_a_time,
     )
-    room = config.chunk_rows - len(rows) if network.beside is None else 0
-    beside = _companions(network, plan, part, room)
+    beside = _companions(network, plan, part, config.chunk_rows - len(rows))
     stacked = np.concatenate([network.labeled, x, beside])
     labeled = np.arange(len(stacked)) < len(network.labeled)
     answers = predict(
@@ -157,7 +156,6 @@ def _answer(
             network.signatures,
             network.structure,
             None if known is None else Proportions(known.wanted, known.factors),
-            network.beside,
         ),
         progress=lambda step, done, total: progress(step, min(done, len(rows)), len(rows)),
     )
