@@ -37,7 +37,7 @@ from vsacli.inference.answers import Answers
 from vsacli.inference.config import InferenceConfig, check_classes
 from vsacli.inference.order import signs
 from vsacli.inference.passes import PassRows
-from vsacli.inference.reading import Known, Reading
+from vsacli.inference.reading import BESIDE, Known, Reading
 from vsacli.inference.student import CHECKED, TAUGHT, Student, can_be_taught
 from vsacli.support.progress import Progress, silent
 from vsacli.support.threads import numpy_on_one_thread
@@ -157,7 +157,7 @@ def _in_turn(
         for rows, found in _by_network(reading, read, tell):
             yield rows, found, np.zeros(len(found), bool)
         return
-    beside, first = read[: reading.chunk_rows], TAUGHT + CHECKED
+    beside, first = read[:BESIDE], TAUGHT + CHECKED
     parts = []
     for rows, found in _by_network(reading, read[:first], tell, beside):
         parts.append(found)

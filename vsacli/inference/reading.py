@@ -26,8 +26,11 @@ if TYPE_CHECKING:
     from vsacli.structure import RowStructure
 
 
-ASKED_CHUNKS = 4
-"""So many times the rows of a chunk are asked about at once, if none of them reads another."""
+BESIDE = 128
+"""Unlabeled rows that are read, with the labeled ones, where all others are only asked about."""
+
+ASKED_CHUNKS = 2
+"""So many times the rows of a chunk are then asked about at once: a processor's cache holds no more."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +138,7 @@ class Reading:
     def asked_rows(self) -> int:
         """Unlabeled rows that are asked about at once, at most, if none of them reads another."""
         config = replace(self.config, chunk_rows=ASKED_CHUNKS * self.config.chunk_rows)
-        return rows_that_fit(config, self.runner, len(self.contexts[0]) + self.chunk_rows, max(map(len, self.groups)))
+        return rows_that_fit(config, self.runner, len(self.contexts[0]) + BESIDE, max(map(len, self.groups)))
 
     @cached_property
     def structure(self) -> KnownStructure | None:
