@@ -71,7 +71,7 @@ def spell(job: Job, target: Target, answers: Answers) -> Labels:
         values = target.spell_numbers(_checked(answers.mean))
         std = _checked(answers.std)
         report.filled = {"": len(rows)}
-        report.mean_std = float(std.mean()) if len(rows) else None
+        report.mean_std = mean_of(std) if len(rows) else None
         if options.confidence:
             added.add_numbers(f"{options.target}_std", std)
     report.left_empty = int((~sure).sum())
@@ -81,6 +81,13 @@ def spell(job: Job, target: Target, answers: Answers) -> Labels:
     report.notes.append(f"{table.name} has no column {options.target!r}: it was added as the last one")
     whole = ExtraColumn(options.target, scatter(values, rows[sure], table.n_rows))
     return Labels(0, rows[:0], pa.array([], values.type), [whole, *added.columns], report)
+
+
+def mean_of(numbers: np.ndarray) -> float:
+    """The mean of finite numbers, also of those whose sum is too large for float64."""
+    with np.errstate(over="ignore"):
+        mean = float(numbers.mean())
+    return mean if np.isfinite(mean) else float((numbers / len(numbers)).sum())
 
 
 def _checked(answer: np.ndarray | None) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -63,7 +64,9 @@ def plain_number(value: float) -> str:
     if value == 0 or not np.isfinite(value):
         return "0"
     decimals = DIGITS - 1 - int(np.floor(np.log10(abs(value))))
-    return f"{round(value, decimals):.{max(decimals, 0)}f}"
+    with suppress(OverflowError):  # next to the largest number that there is
+        value = round(value, decimals)
+    return f"{value:.{max(decimals, 0)}f}"
 
 
 def scatter(values: pa.Array, rows: np.ndarray, n_rows: int) -> pa.Array:

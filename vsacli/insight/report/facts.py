@@ -170,11 +170,16 @@ def _asked(study: Study) -> bool:
 def _edges(values: np.ndarray) -> list[float]:
     """At most `BINS` bins of a round width that hold all values."""
     low, high = float(values.min()), float(values.max())
-    span = high / 2 - low / 2  # halved: the largest numbers must not overflow
-    if span <= 0 or not math.isfinite(span):
+    if low >= high:
         return [low - 0.5, low + 0.5] if abs(low) < 1e15 else [low, np.nextafter(low, np.inf)]
-    rough = 2 * (span / BINS)
-    power = 10.0 ** math.floor(math.log10(rough)) if rough > 1e-300 else rough
+    largest = max(abs(low), abs(high))
+    if not 1e-290 < largest < 1e290:  # else a sum overflows, or a width is nothing
+        exponent = math.frexp(largest)[1]
+        with np.errstate(over="ignore"):
+            edges = np.ldexp(_edges(np.ldexp(np.array([low, high]), -exponent)), exponent)
+        return np.nan_to_num(edges).tolist()  # infinite ends are the largest numbers then
+    rough = (high - low) / BINS
+    power = 10.0 ** math.floor(math.log10(rough))
     width = next((f * power for f in (1, 2, 2.5, 5, 10) if f * power >= rough), rough)
     first = math.floor(low / width) * width
     count = math.ceil((high - first) / width - 1e-9)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -137,6 +138,6 @@ def _add_up(report: LabelReport, parts: Sequence[Part], reports: dict[str, PartR
     if missing and report.kind == "classification":
         report.mean_confidence = sum(one.confidence for one in ordered) / missing
     elif missing:
-        report.mean_std = sum(one.std for one in ordered) / missing
+        report.mean_std = min(sum(one.std for one in ordered), sys.float_info.max) / missing  # JSON knows no infinity
     report.notes += ordered[0].notes
     note_on_shares(report)
