@@ -140,10 +140,11 @@ def label(
     if [file, *labeled, proportions_from].count("-") > 1:
         raise UsageError("two inputs are both standard input; give one of them as a path")
 
+    from vsacli.cli.outputs import sole_writer_of, write_all
     from vsacli.cli.summary import facts_of
     from vsacli.labeling.filled_record import remembered, without_filled
     from vsacli.labeling.run import LabelOptions, label_table
-    from vsacli.tables.output import check_output, open_output
+    from vsacli.tables.output import check_output
     from vsacli.tables.read import read_table
 
     options = LabelOptions(
@@ -181,51 +182,45 @@ def label(
     look.check(output, json, inputs, folder=folder)
     shown = Shown.of(output, preview=preview, dry_run=dry_run, folder=folder, asked=ask is not None)
     more: list[tuple[str, bytes]] = []
-    if folder:
-        from vsacli.labeling.parts.run import label_folder
+    run = None
+    with nullcontext() if folder or not shown.table else sole_writer_of(output):
+        if folder:
+            from vsacli.labeling.parts.run import label_folder
 
-        how = choose_engine(engine, workers, ray_address)
-        with progress_shown(quiet) as progress:
-            sources = [_read_labeled(path, target, delimiter, encoding) for path in labeled]
-            account = label_folder(
-                file, output, options, labeled=sources, labeled_paths=labeled, engine=how, progress=progress
-            )
-    else:
-        with progress_shown(quiet):
-            table = read_table(file, delimiter=delimiter, encoding=encoding, header_line=header_line)
-            if file != "-":
-                table = without_filled(table, file, target)
-            _check_format(table, output)
-            sources = [_read_labeled(path, target, delimiter, encoding) for path in labeled]
-        if dry_run:
-            shown.what_would_be_done(table, options, sources, quiet)
-            return
-        if ask is not None:
-            from vsacli.asking.answers_file import answers_path
+            how = choose_engine(engine, workers, ray_address)
+            with progress_shown(quiet) as progress:
+                sources = [_read_labeled(path, target, delimiter, encoding) for path in labeled]
+                account = label_folder(
+                    file, output, options, labeled=sources, labeled_paths=labeled, engine=how, progress=progress
+                )
+        else:
+            with progress_shown(quiet):
+                table = read_table(file, delimiter=delimiter, encoding=encoding, header_line=header_line)
+                if file != "-":
+                    table = without_filled(table, file, target)
+                _check_format(table, output)
+                sources = [_read_labeled(path, target, delimiter, encoding) for path in labeled]
+            if dry_run:
+                shown.what_would_be_done(table, options, sources, quiet)
+                return
+            if ask is not None:
+                from vsacli.asking.answers_file import answers_path
 
-            table, sources = ask_person(table, options, sources, ask, answers_path(file, output))
-        with progress_shown(quiet) as progress:
-            run = label_table(table, options, labeled=sources, progress=progress, keep=look.wanted)
-            account = run.report
-            if look.wanted:
-                more = look.files(run, facts_of(account), progress)
-            if shown.table:
-                with (
-                    remembered(run, file) if _in_place(file, output) else nullcontext(),
-                    open_output(output, inputs=inputs) as sink,
-                ):
-                    run.write(sink)
-        if shown.preview:
-            shown.first_rows(run)
-    for path, data in more:
-        with open_output(path) as sink:
-            sink.write(data)
-    if json is not None:
-        from vsacli.cli.summary import record_of
+                table, sources = ask_person(table, options, sources, ask, answers_path(file, output))
+            with progress_shown(quiet) as progress:
+                run = label_table(table, options, labeled=sources, progress=progress, keep=look.wanted)
+                account = run.report
+                if look.wanted:
+                    more = look.files(run, facts_of(account), progress)
+        written = run if shown.table else None
+        with remembered(written, file) if written is not None and _in_place(file, output) else nullcontext():
+            if json is not None:
+                from vsacli.cli.summary import record_of
 
-        record = record_of(account, seed=seed, output=output)
-        with open_output(json) as sink:
-            sink.write(record)
+                more.append((json, record_of(account, seed=seed, output=output)))
+            write_all(None if written is None else written.write, output, inputs, more, done=folder)
+    if run is not None and shown.preview:
+        shown.first_rows(run)
     if not quiet:
         show_facts("vsa", facts_of(account))
         say_next_step(file, labeled, output, account, written=shown.table)

@@ -12,7 +12,7 @@ from vsacli.errors import DataError, InputError, OutputError, UsageError
 from vsacli.evaluation.episodes import EpisodePlan, Setting
 from vsacli.evaluation.run import MethodSpec, Record
 from vsacli.support.atomic_files import replacing
-from vsacli.support.locks import locked
+from vsacli.support.locks import lock_beside, locked
 
 
 class ResultsFile:
@@ -97,8 +97,7 @@ def sole_user(path: Path | None) -> AbstractContextManager[None]:
     if path is None or (path.exists() and not path.is_file()):
         return nullcontext()
     busy = f"{path}: another run is writing there ({{holder}}); wait for its end or stop it, or give another --json"
-    real = path.resolve()
-    return locked(real.with_name(f".{real.name}.lock"), busy)
+    return locked(lock_beside(path), busy)
 
 
 def _how(seed: int, setting: str, unlabeled: int) -> str:

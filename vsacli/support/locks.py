@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     from filelock import BaseFileLock
 
 
+def lock_beside(path: Path) -> Path:
+    """The lock of a file that is replaced as a whole; of a link, that of the file which it leads to."""
+    real = path.resolve()
+    return real.with_name(f".{real.name}.lock")
+
+
 @contextlib.contextmanager
 def locked(path: Path, busy: str = "", *, wait: bool = False) -> Iterator[None]:
     """Hold the lock of a file that is made for it, and removed at the end.

@@ -42,6 +42,11 @@ def check_output(path: str | Path | None, *, inputs: Sequence[str | Path] = ()) 
         return
     text = os.fspath(path)
     if _is_direct(text):
+        if match := _DESCRIPTOR.fullmatch(text):
+            try:
+                os.fstat(int(match[1]))
+            except (OSError, OverflowError):
+                raise OutputError(f"cannot write {text}: no such file is open") from None
         return
     try:
         problem = _problem(text, [other for other in inputs[1:] if str(other) != "-"])
@@ -82,10 +87,17 @@ def _problem(text: str, other_inputs: Sequence[str | Path]) -> str | None:
             at = at.parent
         if not at.is_dir():
             return f"{_shown(at)} is a file, not a directory"
-        return f"there is no directory {os.path.dirname(text)}; create it first"
+        if os.path.islink(text):
+            return f"it is a link to {target}, and there is no directory {folder}; create that first"
+        return f"there is no directory {os.path.dirname(text) or folder}; create it first"
     if not _may(folder, os.W_OK | os.X_OK):
         return "the directory is read-only"
     return None
+
+
+def is_stream(path: str) -> bool:
+    """Whether `open_output` writes there directly: standard output, a pipe, a device."""
+    return path == "-" or _is_direct(path)
 
 
 def _may(path: str, mode: int) -> bool:
@@ -142,6 +154,8 @@ class _Sink(io.RawIOBase):
         return memoryview(data).nbytes
 
     def flush(self) -> None:
+        if self._file.closed:  # and flushed by that: this sink is being thrown away
+            return
         with self._named():
             self._file.flush()
 

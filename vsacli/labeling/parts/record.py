@@ -8,12 +8,14 @@ import hashlib
 import json
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import IO
 
 from vsacli.errors import OutputError
 from vsacli.labeling.parts.folder import Part
 from vsacli.labeling.parts.plan import Plan
 from vsacli.labeling.parts.work import PartReport
+from vsacli.support.atomic_files import replacing
 
 NAME = ".vsa-parts.jsonl"
 LOCK = ".vsa-parts.lock"
@@ -54,13 +56,13 @@ class Record:
         self._fingerprint = fingerprint
 
     def __enter__(self) -> Record:
+        lines = [{"run": self._fingerprint}, *(dataclasses.asdict(report) for report in self.finished.values())]
         try:
-            self._file = open(self._path, "w", encoding="utf-8")
+            with replacing(Path(self._path)) as fresh:  # on a full disk the older record stays
+                fresh.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+            self._file = open(self._path, "a", encoding="utf-8")
         except OSError as error:
             raise OutputError(f"cannot write {self._path}: {error.strerror}") from None
-        self._write({"run": self._fingerprint})
-        for report in self.finished.values():
-            self._write(dataclasses.asdict(report))
         return self
 
     def __exit__(self, failed: type[BaseException] | None, *_: object) -> None:
