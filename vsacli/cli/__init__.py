@@ -17,14 +17,16 @@ from typer.main import get_command
 from vsacli._version import __version__
 from vsacli.cli.console import on_terminal, printable, say
 from vsacli.cli.registry import LazyGroup
-from vsacli.cli.signals import Terminated, library_warnings_silenced, termination_unwinds
-from vsacli.errors import VsaError
+from vsacli.cli.warnings import library_warnings_silenced
+from vsacli.errors import InputError, VsaError
+from vsacli.support.loading import careful_loading, drop_unusable_thread_count
+from vsacli.support.out_of_memory import is_out_of_memory, nearly_out_of_memory
 from vsacli.support.privacy import showing_values, values_shown
+from vsacli.support.signals import INTERRUPTED, TERMINATED, Terminated, signals_unwind
 
 EXIT_INTERNAL = 70  # sysexits.h: internal software error
-EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141  # what a shell reports for a program that SIGPIPE ended
-EXIT_TERMINATED = 143
+NO_MEMORY = "not enough memory: close other programs, raise a limit (ulimit -v), or give the table in smaller parts"
 
 
 class Commands(LazyGroup):
@@ -77,6 +79,10 @@ def vsa(
     if ctx.invoked_subcommand is None:
         say(ctx.get_help())
         raise typer.Exit(2)
+    try:
+        os.getcwd()
+    except FileNotFoundError:  # libraries end the process for it
+        raise InputError("the working directory was removed: change to another one (cd), and run it again") from None
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -91,8 +97,9 @@ def main(args: Sequence[str] | None = None) -> int:
         answer(get_command(app), instruction)
         return 0
     argv = list(sys.argv[1:] if args is None else args)
+    drop_unusable_thread_count()
     try:
-        with library_warnings_silenced(), termination_unwinds(), showing_values(on_terminal()):
+        with signals_unwind(), library_warnings_silenced(), careful_loading(), showing_values(on_terminal()):
             with get_command(app).make_context("vsa", argv) as ctx:
                 ctx.command.invoke(ctx)
             if sys.stdout is not None:
@@ -109,16 +116,18 @@ def main(args: Sequence[str] | None = None) -> int:
         return EXIT_BROKEN_PIPE
     except (KeyboardInterrupt, typer.Abort):
         say("vsa: interrupted")
-        return EXIT_INTERRUPTED
+        return INTERRUPTED
     except Terminated:
         say("vsa: terminated")
-        return EXIT_TERMINATED
-    except MemoryError:
-        return _fail("not enough memory: close other programs or give the table in smaller parts", 1)
+        return TERMINATED
     except OSError as error:
+        if is_out_of_memory(error) or nearly_out_of_memory():
+            return _fail(NO_MEMORY, 1)
         where = f"{error.filename}: " if error.filename else ""
         return _fail(f"{where}{error.strerror or error}", 1)
     except Exception as error:
+        if is_out_of_memory(error) or nearly_out_of_memory():  # many libraries then fail with an error of their own
+            return _fail(NO_MEMORY, 1)
         hint = "a fault of vsa itself: run it again with VSA_DEBUG=1 and report the traceback"
         with showing_values(on_terminal()):  # whose message may quote anything
             what = f"{type(error).__name__}: {error}" if values_shown() else type(error).__name__

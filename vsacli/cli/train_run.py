@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import typer
 
 from vsacli.cli.console import progress_shown, say, show_facts
-from vsacli.cli.signals import Terminated
 from vsacli.cli.training_view import TrainingView
 from vsacli.errors import VsaError
+from vsacli.support.signals import Terminated
 
 if TYPE_CHECKING:
     import torch

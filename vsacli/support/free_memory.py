@@ -16,7 +16,7 @@ def free_memory() -> int | None:
     int or None
         None if the system does not say.
     """
-    rooms = [room for room in (_of_machine(), _of_container(), _of_limit()) if room is not None]
+    rooms = [room for room in (_of_machine(), _of_container(), free_addresses()) if room is not None]
     return max(min(rooms), 0) if rooms else None
 
 
@@ -36,7 +36,8 @@ def _of_container() -> int | None:
     return int(limit) - int(used) + reclaimable
 
 
-def _of_limit() -> int | None:
+def free_addresses() -> int | None:
+    """Bytes of addresses that `ulimit -v` leaves to this process; None if there is no limit."""
     try:
         import resource
     except ImportError:  # Windows
