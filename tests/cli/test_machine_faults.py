@@ -194,7 +194,7 @@ def test_a_file_on_the_run_that_cannot_be_written_leaves_the_table(
     vsa: Vsa, folder: Path, monkeypatch: pytest.MonkeyPatch, option: str
 ) -> None:
     """All take their places at the end, or none does."""
-    before = (folder / "in.csv").read_bytes()
+    (folder / "out.csv").write_bytes(b"old")
     write = output._Sink.write
 
     def fails(self: output._Sink, data: bytes) -> int:
@@ -203,11 +203,11 @@ def test_a_file_on_the_run_that_cannot_be_written_leaves_the_table(
         return write(self, data)
 
     monkeypatch.setattr(output._Sink, "write", fails)
-    result = vsa("label", folder / "in.csv", "-t", "label", "-o", folder / "in.csv", "-q", option, folder / "more")
+    result = vsa("label", folder / "in.csv", "-t", "label", "-o", folder / "out.csv", "-q", option, folder / "more")
     assert result.code == 1
     assert result.error == f"vsa: error: cannot write {folder / 'more'}: No space left on device"
-    assert (folder / "in.csv").read_bytes() == before
-    assert os.listdir(folder) == ["in.csv"]
+    assert (folder / "out.csv").read_bytes() == b"old"
+    assert sorted(os.listdir(folder)) == ["in.csv", "out.csv"]
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
@@ -244,7 +244,7 @@ def test_two_runs_on_one_file(vsa: Vsa, folder: Path) -> None:
         _, stderr = process.communicate(timeout=100)
     assert (process.returncode, stderr) == (0, "")
     assert not any(line.endswith(b",") for line in path.read_bytes().splitlines())
-    assert sorted(os.listdir(folder)) == ["in.csv", "link.csv", "other.csv", "pipe"]
+    assert sorted(os.listdir(folder)) == ["in.csv", "in.csv.vsa", "link.csv", "other.csv", "pipe"]
     assert vsa("label", path, "-t", "label", "-o", path).code == 0
 
 

@@ -136,6 +136,10 @@ class AttributeEncoder:
                     result.append(encoded)
                 del encoded  # before the next column is read
         except MemoryError:
+            if result is None:
+                raise ResourceError(
+                    "already the first column does not fit in memory; close other programs, or label fewer rows at once"
+                ) from None
             raise ResourceError(
                 f"{n_rows:,} rows of {len(self.attribute_names)} attributes or more do not fit in memory; leave out "
                 f"columns with --exclude, or label about {n_rows // 2:,} rows at a time"

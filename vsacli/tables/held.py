@@ -37,7 +37,7 @@ class HeldTable:
     nested: Mapping[int, str] = field(default_factory=dict)
 
     def find(self, name: str) -> int:
-        return find_column(self.columns, name, self.name)
+        return find_column(self.columns, name, self.name, is_text=self.is_text)
 
     def where(self, row: int) -> str:
         return f"row {row + 1}" if self.place is None else self.place(row)

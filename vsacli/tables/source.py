@@ -9,7 +9,8 @@ import re
 import stat
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ _PIECE = 1 << 20
 _URL = re.compile(r"(?:https?|ftps?|s3|gs|hf|file):/", re.IGNORECASE)
 _SHARE_OF_TEXT = 0.4  # of the free memory, for a text with the positions of its cells and its attributes
 
+_ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 PARQUET_MAGIC = (b"PAR1", b"PARE")  # the second: encrypted, its footer included
 
 _COMPRESSIONS = {
@@ -110,7 +112,7 @@ def read_source(source: str | Path) -> Source:
         data = _read_stdin()
     else:
         name = path = str(source)
-        with _open(path) as file:
+        with _open(path) as file, _named(name):
             head = file.read(4)
             regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
             if head in PARQUET_MAGIC and regular:
@@ -130,12 +132,24 @@ def read_source(source: str | Path) -> Source:
         data, path = _decompress(data, compression, name), None
         if not data:
             raise DataError(f"{name} is empty once decompressed: it has no header and no rows")
-    elif data.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        _refuse_archive(data, f"{name}, decompressed,")
+    elif data.startswith(_ZIP):
         data, path, compression = _unzip(data, name), None, "zip"
     if data.startswith(PARQUET_MAGIC):
         return Source(name, data, path, is_parquet=True, compression=compression)
     _refuse(data, name)
     return Source(name, data, path, compression=compression)
+
+
+@contextmanager
+def _named(name: str) -> Iterator[None]:
+    """Within the block an error of the system names the input."""
+    try:
+        yield
+    except InputError:  # is an OSError itself
+        raise
+    except OSError as error:
+        raise InputError(f"{name} cannot be read: {_reason(error)}") from None
 
 
 def _end_of(file: IO[bytes]) -> bytes:
@@ -186,17 +200,16 @@ def _read_all(file: IO[bytes], name: str, head: bytes = b"", size: int = 0) -> b
         data = bytearray(size)  # of a file its size is known: no growing
         data[: len(head)] = head
         at = len(head)
-        with memoryview(data) as view:
+        with _named(name), memoryview(data) as view:
             while at < size and (n := file.readinto(view[at:])):  # type: ignore[attr-defined]
                 at += n
         del data[at:]
-        while piece := file.read(_PIECE):
-            data += piece
-            room.check(len(data))
+        with _named(name):
+            while piece := file.read(_PIECE):
+                data += piece
+                room.check(len(data))
     except MemoryError:
         raise room.exceeded(max(size, len(data))) from None
-    except OSError as error:
-        raise InputError(f"{name} cannot be read: {_reason(error)}") from None
     return data
 
 
@@ -270,11 +283,7 @@ def _unzip(data: bytes | bytearray, name: str) -> bytearray:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             names = archive.namelist()
-            if "[Content_Types].xml" in names:
-                kind = "an Excel workbook (.xlsx)" if any(n.startswith("xl/") for n in names) else "an Office document"
-                raise DataError(f"{name} is {kind}: save the sheet as CSV")
-            if "mimetype" in names:
-                raise DataError(f"{name} is an OpenDocument file: save the sheet as CSV")
+            _refuse_office(names, name)
             files = [n for n in names if not n.endswith("/") and not n.startswith("__MACOSX/")]
             if len(files) != 1:
                 raise DataError(f"{name} is a zip archive of {len(files)} files: unpack it and name one table")
@@ -289,9 +298,28 @@ def _unzip(data: bytes | bytearray, name: str) -> bytearray:
         raise InputError(f"{name}: the zip archive cannot be unpacked ({_reason(error)})") from None
     if not result:
         raise DataError(f"{name}: the file in the zip archive is empty")
-    if result.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-        raise DataError(f"{name}: the file in the zip archive is a zip archive itself: unpack both, and name the table")
+    _refuse_archive(result, f"{name}: the file in the zip archive")
     return result
+
+
+def _refuse_office(names: Sequence[str], name: str) -> None:
+    """Raise DataError if the files of a zip archive are those of a document."""
+    if "[Content_Types].xml" in names:
+        kind = "an Excel workbook (.xlsx)" if any(n.startswith("xl/") for n in names) else "an Office document"
+        raise DataError(f"{name} is {kind}: save the sheet as CSV")
+    if "mimetype" in names:
+        raise DataError(f"{name} is an OpenDocument file: save the sheet as CSV")
+
+
+def _refuse_archive(data: bytes | bytearray, name: str) -> None:
+    """Raise DataError if what came out of a packed file is a zip archive."""
+    import zipfile
+
+    if not data.startswith(_ZIP):
+        return
+    with suppress(zipfile.BadZipFile, OSError), zipfile.ZipFile(io.BytesIO(data)) as archive:
+        _refuse_office(archive.namelist(), name)
+    raise DataError(f"{name} is a zip archive itself: unpack both, and name the table")
 
 
 def _refuse(data: bytes | bytearray, name: str) -> None:

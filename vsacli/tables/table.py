@@ -104,7 +104,7 @@ class WritableTable(Table, Protocol):
         ...
 
 
-def find_column(columns: Sequence[str], name: str, table: str) -> int:
+def find_column(columns: Sequence[str], name: str, table: str, *, is_text: bool = True) -> int:
     """Return the number of the column called `name` of the table called `table`.
 
     A name that is not there as spelled may be there in another Unicode form (composed and decomposed
@@ -129,23 +129,27 @@ def find_column(columns: Sequence[str], name: str, table: str) -> int:
                 f"{table}: {len(places)} columns are called {name!r} (columns {listed}), so the name is "
                 f"ambiguous; rename all but one"
             )
-    raise UsageError(f"{table} has no column {name!r}; {_suggestion(columns, name)}")
+    raise UsageError(f"{table} has no column {name!r}; {_suggestion(columns, name, is_text)}")
 
 
-def _suggestion(columns: Sequence[str], name: str) -> str:
+def _suggestion(columns: Sequence[str], name: str, is_text: bool) -> str:
     if not columns:
         return "it has no columns at all"
+    repair = ": --delimiter sets another delimiter, --header-line another line for the header" if is_text else ""
+    if not any(column.strip() for column in columns):
+        unnamed = "1 column has no name" if len(columns) == 1 else f"{len(columns):,} columns have no names"
+        return f"its {unnamed}{repair}"
     near = nearest([column for column in columns if len(column) <= 200], name)
     if near is not None and len(columns) > 1:
         return f"did you mean {near!r}?"
-    if len(columns) == 1 and name.casefold().strip() in columns[0].casefold().split():
+    if is_text and len(columns) == 1 and name.casefold().strip() in columns[0].casefold().split():
         if re.search(r"\s\s", columns[0].strip()) is None:
             return "its columns are separated by single spaces: --delimiter space reads them"
         return (
             "its columns are aligned with spaces; make a CSV file of it first: python3 -c 'import pandas; "
             'pandas.read_fwf("FILE").to_csv("FILE.csv", index=False)\''
         )
-    if any(map(_MEASURED.fullmatch, columns)) and not values_shown():
+    if is_text and any(map(_MEASURED.fullmatch, columns)) and not values_shown():
         return (
             "some of its names are numbers, as in a row of data: add a line with names above it, or give "
             "the line of the header with --header-line"
@@ -153,11 +157,8 @@ def _suggestion(columns: Sequence[str], name: str) -> str:
     if not values_shown():  # without a header, these would be the cells of a row
         if len(columns) > 1:
             return f"it has {len(columns):,} columns ({VARIABLE}=1 lists them)"
-        return (
-            f"it has 1 column ({VARIABLE}=1 names it): --delimiter sets another delimiter, --header-line another line "
-            f"for the header"
-        )
+        return f"it has 1 column ({VARIABLE}=1 names it){repair}"
     listed = some([repr(column if len(column) <= 40 else column[:39] + "…") for column in columns], 10)
     if len(columns) == 1:
-        return f"its only column is {listed}: --delimiter sets another delimiter, --header-line another header line"
+        return f"its only column is {listed}{repair}"
     return f"it has {listed}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import logging
+import os
 import shutil
 import warnings
 from collections.abc import Callable, Iterator
@@ -132,19 +133,42 @@ def translated(call: Callable[P, R]) -> Callable[P, R]:
     return wrapped
 
 
+def check_client() -> None:
+    """Load the client, which reads its configuration and makes its folders.
+
+    Raises
+    ------
+    ResourceError
+        They cannot be used.
+    """
+    with quiet_client():
+        try:
+            import openml  # noqa: F401
+        except ImportError:
+            raise
+        except Exception as error:
+            folder = Path(os.environ.get("XDG_CONFIG_HOME", "~/.config"), "openml")
+            why = _one_line(error) if isinstance(error, OSError) else type(error).__name__  # lines of it may hold a key
+            raise ResourceError(
+                f"OpenML's client cannot start ({why}): correct or remove its configuration, {folder / 'config'}, and "
+                f"see that OPENML_CACHE_DIR can be a folder"
+            ) from None
+
+
 def server_url() -> str:
     """The API address that the client is configured to use."""
-    with quiet_client():
-        import openml
+    check_client()
+    import openml
 
-        return openml.config.server
+    return openml.config.server
 
 
 @contextmanager
 def use_server(url: str) -> Iterator[None]:
     """Let the client use another server than it is configured for."""
-    with quiet_client():
-        import openml
+    check_client()
+    import openml
+
     configured = openml.config.server
     openml.config.server = url
     try:
@@ -159,6 +183,7 @@ def alone() -> Iterator[None]:
 
     The client writes them in place: another process would take half a file for a damaged one, and remove it.
     """
+    check_client()
     import openml
 
     folder = Path(openml.config.get_cache_directory())

@@ -10,7 +10,7 @@ from typing import Any
 
 from safetensors import SafetensorError
 
-from vsacli.checkpoints.folder import save_checkpoint
+from vsacli.checkpoints.folder import WEIGHTS_FILE, save_checkpoint
 from vsacli.errors import ResourceError
 from vsacli.nn.network import Network
 from vsacli.support.atomic_files import replacing
@@ -83,4 +83,5 @@ def keep_checkpoint(folder: Path, model: Network[Any], meta: dict[str, Any], car
         fresh.rmdir()
     except (OSError, SafetensorError) as e:
         shutil.rmtree(fresh, ignore_errors=True)
-        raise ResourceError(f"{folder}: the checkpoint cannot be saved ({e}); an older one is intact") from e
+        kept = "the older one is intact" if (folder / WEIGHTS_FILE).exists() else "there is no older one"
+        raise ResourceError(f"{folder}: the checkpoint cannot be saved ({e}); {kept}") from e

@@ -75,7 +75,8 @@ def save_state(folder: Path, tensors: dict[str, dict[str, Tensor]], meta: dict[s
         shutil.rmtree(old, ignore_errors=True)
     except (OSError, SafetensorError) as e:
         shutil.rmtree(fresh, ignore_errors=True)
-        raise ResourceError(f"{folder}: the state cannot be saved ({e}); the last saved state is intact") from e
+        kept = "the last saved state is intact" if folder.exists() or old.exists() else "no state was saved before"
+        raise ResourceError(f"{folder}: the state cannot be saved ({e}); {kept}") from e
 
 
 def load_state(folder: Path) -> tuple[dict[str, dict[str, Tensor]], dict[str, Any]]:

@@ -320,8 +320,10 @@ def test_offline(server: HubServer, cache: Path, monkeypatch: pytest.MonkeyPatch
     server.requests.clear()
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     assert get().from_cache
-    text = refusal("lab/other")
-    assert "offline because of HF_HUB_OFFLINE" in text
+    assert "it is not in the cache, and the Hub is offline because of HF_HUB_OFFLINE" in refusal("lab/other")
+    text = refusal(update=True)
+    assert "the Hub is offline because of HF_HUB_OFFLINE" in text
+    assert "not in the cache" not in text
     assert server.requests == []
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import urlsplit
 
-from vsacli.errors import UsageError
+from vsacli.errors import OutputError, UsageError
 
 LOGIN = "log in with `hf auth login`, or set HF_TOKEN"
 
@@ -17,6 +17,24 @@ def check_token(token: str | None) -> None:
     """Refuse what cannot be a token."""
     if token is not None and re.fullmatch(r"[!-~]+", token) is None:
         raise UsageError("the token is empty or has characters that no token has; see https://hf.co/settings/tokens")
+
+
+def stored_token() -> str | None:
+    """The token that the client knows: of `HF_TOKEN`, or where `hf auth login` put it.
+
+    Raises
+    ------
+    OutputError
+        The client's folder is not one.
+    """
+    from huggingface_hub import constants, get_token
+
+    try:
+        return get_token()
+    except OSError as error:
+        raise OutputError(
+            f"the Hub's folder {constants.HF_HOME} cannot be used ({error.strerror or error}); HF_HOME sets another"
+        ) from None
 
 
 def transport_error() -> type[Exception]:

@@ -25,7 +25,14 @@ from vsacli.checkpoints.folder import (
     read_folder,
 )
 from vsacli.checkpoints.hub.cache import HubRef, find_cached, has_hash, is_sound, remove
-from vsacli.checkpoints.hub.client import LOGIN, check_endpoint, check_token, quiet_client, transport_error
+from vsacli.checkpoints.hub.client import (
+    LOGIN,
+    check_endpoint,
+    check_token,
+    quiet_client,
+    stored_token,
+    transport_error,
+)
 from vsacli.errors import CheckpointError, OutputError, VsaError
 from vsacli.support.progress import Progress, silent
 
@@ -104,12 +111,12 @@ class _Download:
     def __init__(
         self, ref: HubRef, cache_dir: Path | None, token: str | None, endpoint: str | None, progress: Progress
     ):
-        from huggingface_hub import constants, get_token
+        from huggingface_hub import constants
 
         self.ref = ref
         self.cache_dir = cache_dir if cache_dir is not None else Path(constants.HF_HUB_CACHE)
         self.endpoint = (endpoint or constants.ENDPOINT).rstrip("/")
-        self.token = token if token is not None else get_token()
+        self.token = token if token is not None else stored_token()
         self.progress = progress
         self.timeout: int = constants.HF_HUB_ETAG_TIMEOUT
         check_endpoint(self.endpoint)
@@ -202,10 +209,9 @@ class _Download:
         status = getattr(getattr(cause, "response", None), "status_code", None)
         page = f"{self.endpoint}/{self.ref.repo}"
         if isinstance(cause, errors.OfflineModeIsEnabled):
-            what, then = (
-                "it is not in the cache, and the Hub is offline because of HF_HUB_OFFLINE",
-                "unset that to fetch it",
-            )
+            what, then = "the Hub is offline because of HF_HUB_OFFLINE", "unset that to ask it"
+            if find_cached(self.ref, self.cache_dir) is None:
+                what, then = f"it is not in the cache, and {what}", "unset that to fetch it"
         elif isinstance(cause, errors.GatedRepoError):
             what = "the repository is gated"
             then = f"ask for access at {page}" + ("" if self.token else f", then {LOGIN}")

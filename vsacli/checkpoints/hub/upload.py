@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from vsacli.checkpoints.hub.card import HubFolder
-from vsacli.checkpoints.hub.client import LOGIN, check_endpoint, check_token, quiet_client, transport_error
+from vsacli.checkpoints.hub.client import (
+    LOGIN,
+    check_endpoint,
+    check_token,
+    quiet_client,
+    stored_token,
+    transport_error,
+)
 from vsacli.errors import CheckpointError, UsageError, VsaError
 from vsacli.support.progress import Progress, silent
 
@@ -55,12 +62,12 @@ def publish(
     UsageError
         For no token, or an endpoint or token that cannot be one.
     """
-    from huggingface_hub import CommitOperationAdd, HfApi, constants, get_token
+    from huggingface_hub import CommitOperationAdd, HfApi, constants
 
     from vsacli._version import __version__
 
     address = (endpoint or constants.ENDPOINT).rstrip("/")
-    token = token if token is not None else get_token()
+    token = token if token is not None else stored_token()
     check_endpoint(address)
     check_token(token)
     if constants.is_offline_mode():

@@ -149,8 +149,16 @@ def read_footer(file: BinaryIO, name: str) -> Footer:
     DataError
         It is not a Parquet file, or it is encrypted or damaged.
     """
-    file.seek(0, 2)
-    size = file.tell()
+    try:
+        return _read_footer(file, name)
+    except InputError:  # is an OSError itself
+        raise
+    except OSError as error:
+        raise InputError(f"{name} cannot be read: {error.strerror or error}") from None
+
+
+def _read_footer(file: BinaryIO, name: str) -> Footer:
+    size = file.seek(0, 2)
     file.seek(0)
     head = file.read(4)
     file.seek(max(size - 8, 0))

@@ -172,9 +172,12 @@ def _read_index(source: BinaryIO, cut: _Cut) -> Struct | None:
 
 
 def _copy(source: BinaryIO, sink: IO[bytes], start: int, end: int, name: str) -> None:
-    source.seek(start)
     while start < end:
-        data = source.read(min(_COPY, end - start))
+        try:
+            source.seek(start)
+            data = source.read(min(_COPY, end - start))
+        except OSError as error:
+            raise InputError(f"{name} cannot be read any more: {error.strerror or error}") from None
         if not data:
             raise InputError(f"{name}: the Parquet file became shorter while it was read")
         sink.write(data)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from vsacli.errors import DataError, InputError, UsageError
 from vsacli.support.privacy import values_shown
-from vsacli.tables.arrow_types import is_nested
+from vsacli.tables.arrow_types import is_nested, is_text
 from vsacli.tables.parquet.chunks import (
     TargetWriter,
     change_arrow_schema,
@@ -72,7 +72,7 @@ class ParquetTable:
 
     def find(self, name: str) -> int:
         """The index of a column; UsageError if there is not exactly one of that name."""
-        return find_column(self.columns, name, self.name)
+        return find_column(self.columns, name, self.name, is_text=False)
 
     def where(self, row: int) -> str:
         """A row's place, for messages."""
@@ -96,9 +96,13 @@ class ParquetTable:
             column.validate(full=True)
         except pa.ArrowInvalid as error:
             why = f" ({_first_line(error)})" if values_shown() else ""
+            then = (
+                "if it is not UTF-8 text, store it as binary"
+                if is_text(column.type)
+                else "write it in a type that does"
+            )
             raise DataError(
-                f"{self.name}: column {self.columns[j]!r} holds what its type {column.type} does not allow{why}; "
-                f"if it is not UTF-8 text, store it as binary"
+                f"{self.name}: column {self.columns[j]!r} holds what its type {column.type} does not allow{why}; {then}"
             ) from None
         return column
 

@@ -291,6 +291,8 @@ def _repair(data: Bytes, misfit: Misfit, delimiter: int) -> str:
     if misfit.found > misfit.expected:
         if rb"\"" in line:
             return r'quotes in a cell are doubled (""), a backslash (\") does not make them part of it'
+        if b"\\" + mark in line:
+            return f"put cells with a {name_of(delimiter)} in double quotes, a backslash does not make it part of them"
         if mark + b' "' in line:
             return "take out the space between a delimiter and a quote"
         if line.startswith(b"'") or mark + b"'" in line:
