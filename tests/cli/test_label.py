@@ -130,10 +130,11 @@ def test_min_confidence_leaves_a_missing_mark_as_it_is(vsa, write):
 
 
 def test_labels_from_another_table(vsa, two_groups, write):
+    """Its rows are near those of the table, and none of them."""
     lines = two_groups.lines()
     labeled = [line for line, given in zip(lines, two_groups.given, strict=True) if given]
     source = "\n".join(
-        ["label,y,more,x", *(",".join([c[2], c[1], "m", c[0]]) for c in (r.split(",") for r in labeled))]
+        ["label,y,more,x", *(",".join([c[2], c[1], "m", c[0] + "1"]) for c in (r.split(",") for r in labeled))]
     )
     rest = "\n".join(["x,y,label", *(line.rsplit(",", 1)[0] + "," for line in lines)])
     result = vsa(
