@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from vsacli._version import __version__
 
+TYPE_CHECKING = False  # the module typing takes half of the time that this one takes to load
 if TYPE_CHECKING:
+    from typing import Any
+
     from vsacli.checkpoints.resolve import load_checkpoint
     from vsacli.errors import VsaError
     from vsacli.estimators import VSAClassifier, VSARegressor

@@ -347,3 +347,26 @@ def test_hard_links_to_inputs_are_cut(vsa: Vsa, make_parts: MakeParts, tmp_path:
     assert vsa("label", parts, "-t", "y", "--exclude", "truth", "-o", out, "-q").code == 0
     assert {path.name: path.read_bytes() for path in parts.iterdir()} == before
     assert pq.read_table(out)["y"].null_count == 0
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="no masks of signals here")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_before_there_are_handlers(folder: Path, number: signal.Signals) -> None:
+    code = (
+        "import os, signal, sys\n"
+        "import vsacli.__main__ as command\n"
+        "before = signal.pthread_sigmask(signal.SIG_BLOCK, [])\n"
+        "class Sends:\n"
+        "    def find_spec(self, name, path, target=None):\n"
+        "        if name == 'vsacli.support.signals':\n"
+        f"            os.kill(os.getpid(), {int(number)})\n"
+        "sys.meta_path.insert(0, Sends())\n"
+        "sys.argv = ['vsa', '--version']\n"
+        "code = command.run()\n"
+        "assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == before\n"
+        "sys.exit(code)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True)
+    interrupted = number == signal.SIGINT
+    assert (done.returncode, done.stdout) == (130 if interrupted else 143, "")
+    assert done.stderr == ("vsa: interrupted\n" if interrupted else "vsa: terminated\n")
