@@ -104,6 +104,8 @@ def give_back(table: WritableTable, sources: Sequence[Table], options: ReadOptio
         others = sources[0]
     elif rest:
         others = _one_table(rest, names, options.target)
+    if others is None:  # else these are told with the rows that are added
+        notes += [note for context in contexts for note in context.notes_on_source(options.target)]
     given_rows = place >= 0
     if not given_rows.any() and (column is not None or others is not None):
         return GivenBack(table, others, notes)

@@ -90,22 +90,26 @@ class LabeledContext:
         """What the user should know about the match; `target` is used, in whichever table it is."""
         come = "labeled row comes" if self.n_rows == 1 else "labeled rows come"
         notes = [f"{self.n_rows:,} {come} from {self.source.name}"]
-        for names, where, other in (
-            (self._only_table, self.table, self.source),
-            (self._only_source, self.source, self.table),
-        ):
-            ours = of_the_form(where.columns, target)
-            names = [name for name in names if _normal(name) != _normal(target) and name not in ours]
-            if names:
-                notes.append(
-                    f"not used, because only {where.name} has them and {other.name} does not: {some(names, 8)}"
-                )
-        return notes
+        notes += _note_on_unused(self._only_table, self.table, self.source, target)
+        return notes + self.notes_on_source(target)
+
+    def notes_on_source(self, target: str) -> list[str]:
+        """What the user should know about columns of the source."""
+        return _note_on_unused(self._only_source, self.source, self.table, target)
 
     def of_source(self, source_column: int) -> pa.Array:
         """A column of the source, in its labeled rows, with the decimal mark of the table."""
         cells = _plain(self.source.column(source_column)).filter(self._keep)
         return _with_decimal(cells, self.source.decimal, self.table.decimal)
+
+
+def _note_on_unused(names: Sequence[str], where: Table, other: Table, target: str) -> list[str]:
+    """A note on columns that only one of two tables has, unless they are the target or of the form of rows to label."""
+    ours = of_the_form(where.columns, target)
+    names = [name for name in names if _normal(name) != _normal(target) and name not in ours]
+    if not names:
+        return []
+    return [f"not used, because only {where.name} has them and {other.name} does not: {some(names, 8)}"]
 
 
 class StackedTable:
