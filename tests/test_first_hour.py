@@ -6,8 +6,6 @@ import importlib.util
 import sys
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parent.parent
 SPEC = importlib.util.spec_from_file_location("benchmarks_first_hour", ROOT / "benchmarks" / "first_hour.py")
 FIRST = importlib.util.module_from_spec(SPEC)
@@ -24,7 +22,6 @@ def test_they_are_in_the_page() -> None:
     assert len(rows) == 15
 
 
-@pytest.mark.slow
 def test_they_run_one_after_another(tmp_path: Path) -> None:
     environment = FIRST.prepare(tmp_path)
     for thing in FIRST.THINGS:
