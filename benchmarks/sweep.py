@@ -38,7 +38,7 @@ ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1"}
 VSA = [sys.executable, "-m", "vsacli"]
 PANELS = {  # setting: title, label of the axis
     "tables": ("6(a) tables in meta-training", "tables"),
-    "asked": ("6(b) unlabeled rows read together", "unlabeled rows per class (0: one row at a time)"),
+    "asked": ("6(b) unlabeled rows known together", "unlabeled rows in all (0: one row at a time)"),
     "layers": ("6(c) layers", "pairs of blocks"),
     "heads": ("6(d) heads", "heads"),
     "unlabeled": ("7 unlabeled rows in meta-training", "unlabeled rows per class in training"),

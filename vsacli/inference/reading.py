@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from vsacli.structure import RowStructure
 
 
-BESIDE = 128
+BESIDE = 256
 """Unlabeled rows that are read, with the labeled ones, where all others are only asked about."""
 
 ASKED_CHUNKS = 2

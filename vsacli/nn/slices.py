@@ -79,21 +79,29 @@ def _slice_cells(device: torch.device) -> int:
 
 
 def _attend_between_rows(block: Block, z: Tensor, n_read: int, cells: int) -> None:
-    """``z`` (N, S, H) becomes ``block(z)``; the first ``n_read`` rows are read."""
+    """``z`` (N, S, H) becomes ``block(z)``; each row attends to the first ``n_read`` rows and to itself."""
     attention = block.attention
     n, s, _ = z.shape
     step = max(1, cells // n)
     scale = (s * attention.head_width) ** -0.5
-    scores = z.new_zeros(attention.heads, n, n_read)
+    asked = n > n_read
+    scores = z.new_zeros(attention.heads, n, n_read + asked)  # the last column: of a row that is asked, itself
     for i in range(0, s, step):
         x = block.norm_in(z[:, i : i + step])
-        q, k = _by_rows(attention, attention.query(x)), _by_rows(attention, attention.key(x[:n_read]))
-        scores.baddbmm_(q, k.transpose(1, 2), alpha=scale)
+        q, k = (_by_rows(attention, project(x)) for project in (attention.query, attention.key))
+        scores[..., :n_read].baddbmm_(q, k[:, :n_read].transpose(1, 2), alpha=scale)
+        if asked:
+            scores[..., n_read].add_((q * k).sum(-1), alpha=scale)
+    if asked:
+        scores[:, :n_read, n_read] = -1e30  # these rows are among the keys already
     _softmax(scores)
     for i in range(0, s, step):
         part = z[:, i : i + step]
-        v = _by_rows(attention, attention.value(block.norm_in(part[:n_read])))
-        o = torch.bmm(scores, v).view(attention.heads, n, -1, attention.head_width)
+        v = _by_rows(attention, attention.value(block.norm_in(part)))
+        o = torch.bmm(scores[..., :n_read], v[:, :n_read])
+        if asked:
+            o.addcmul_(scores[..., n_read:], v)
+        o = o.view(attention.heads, n, -1, attention.head_width)
         _finish(block, part, o.permute(1, 2, 0, 3))
 
 
