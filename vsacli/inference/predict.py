@@ -148,9 +148,9 @@ def _in_turn(
     """The answers (rows, width) for slices of ``read``, one after the other, and which of them are a student's (rows,).
 
     Of very many rows the network reads the first ones, which are a random choice; a student that has learned from its
-    answers is asked about the others, and the network about those where the student is not to be trusted. All of them
-    are read beside the same labeled and unlabeled rows, lest rows that are doubtful have only each other to compare
-    with. ``tell`` is called with the rows that are done.
+    answers is asked about the others, and the network about those where the student is not to be trusted, beside the
+    same random rows each: doubtful rows alone would have only each other to compare with. ``tell`` is called with the
+    rows that are done.
     """
     n = len(read)
     if not _student_pays(reading, n):
@@ -159,7 +159,7 @@ def _in_turn(
         return
     beside, first = read[:BESIDE], TAUGHT + CHECKED
     parts = []
-    for rows, found in _by_network(reading, read[:first], tell, beside):
+    for rows, found in _by_network(reading, read[:first], tell):
         parts.append(found)
         yield rows, found, np.zeros(len(found), bool)
     every = np.arange(reading.x.shape[1])
