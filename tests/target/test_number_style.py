@@ -84,7 +84,7 @@ def test_infinity_is_told_from_a_word(text: str) -> None:
     assert infinities([text]) == [-math.inf if text.startswith("-") else math.inf]
 
 
-@pytest.mark.parametrize("text", ["info", "infinite", "word", "", "1.2.3", "-", "nan"])
+@pytest.mark.parametrize("text", ["info", "infinite", "word", "", "1.2.3", "-", "nan", "1e400 kg", "1E400E"])
 def test_a_word_is_not_infinite(text: str) -> None:
     assert np.isnan(infinities([text])).all()
 

@@ -128,8 +128,9 @@ def _number(value: float, decimal: str, *parts: str) -> WrittenNumber | None:
 
 def infinities(texts: Sequence[str]) -> list[float]:
     """Infinity for each cell that says so (``inf``, ``-Infinity``, ``∞``, ``1e400``), NaN for any other."""
-    values = parse(pa.array(texts, pa.large_string()), ".").values.tolist()
-    return [value if math.isinf(value) else math.nan for value in values]
+    found = parse(pa.array(texts, pa.large_string()), ".")
+    values = zip(found.values.tolist(), found.units.to_pylist(), strict=True)
+    return [value if math.isinf(value) and not unit else math.nan for value, unit in values]
 
 
 def read_numbers(texts: Sequence[str], decimal: str = ".") -> tuple[list[WrittenNumber | None], str]:
