@@ -370,3 +370,10 @@ def test_signals_before_there_are_handlers(folder: Path, number: signal.Signals)
     interrupted = number == signal.SIGINT
     assert (done.returncode, done.stdout) == (130 if interrupted else 143, "")
     assert done.stderr == ("vsa: interrupted\n" if interrupted else "vsa: terminated\n")
+
+
+def test_numbers_whose_errors_cannot_be_measured(vsa: Vsa, tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_text("x,target\n" + "".join(f"{i},{(-1) ** i * 1.7e308!r}\n" for i in range(20)))
+    error = vsa("eval", path, "-t", "target", "--task", "regression").error
+    assert "too large for their errors to be measured; divide all by 1e200" in error

@@ -14,6 +14,7 @@ from enum import StrEnum
 
 import numpy as np
 
+from vsacli.errors import DataError
 from vsacli.tasks.episode import Episode
 from vsacli.tasks.store import EncodedTable
 
@@ -192,9 +193,19 @@ def _draw_naturally(table: EncodedTable, shot: int, rng: np.random.Generator) ->
 
 
 def center_and_spread(y: np.ndarray) -> tuple[float, float]:
-    """Mean and deviation; a deviation of zero counts as one."""
+    """Mean and deviation; a deviation of zero counts as one.
+
+    Raises
+    ------
+    DataError
+        The numbers are so large that float64 has no deviation for them.
+    """
     y = y.astype(np.float64)
-    return float(y.mean()), float(y.std()) or 1.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        center, spread = float(y.mean()), float(y.std())
+    if not np.isfinite(spread):
+        raise DataError("the numbers of the target are too large for their errors to be measured; divide all by 1e200")
+    return center, spread or 1.0
 
 
 def usable(table: EncodedTable, shots: Sequence[int]) -> str | None:
