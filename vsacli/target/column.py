@@ -345,7 +345,7 @@ def _read_numeric(found: _Distinct, given: np.ndarray, kind: pa.DataType, decima
         read, decimal = read_numbers(keys, decimal)
         values = np.array([np.nan if number is None else number.value for number in read])
         rest = np.flatnonzero(np.isnan(values))
-        values[rest] = infinities([keys[i] for i in rest])
+        values[rest] = infinities([keys[i] for i in rest], decimal)
         written = [number for number in read if number is not None]
         if not written:
             return _Numeric(values, bool(np.isinf(values).any()), "words", decimal=decimal)

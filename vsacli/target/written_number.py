@@ -126,11 +126,11 @@ def _number(value: float, decimal: str, *parts: str) -> WrittenNumber | None:
     )
 
 
-def infinities(texts: Sequence[str]) -> list[float]:
+def infinities(texts: Sequence[str], decimal: str = ".") -> list[float]:
     """Infinity for each cell that says so (``inf``, ``-Infinity``, ``∞``, ``1e400``), NaN for any other."""
-    found = parse(pa.array(texts, pa.large_string()), ".")
+    found = parse(pa.array(texts, pa.large_string()), decimal)
     values = zip(found.values.tolist(), found.units.to_pylist(), strict=True)
-    return [value if math.isinf(value) and not unit else math.nan for value, unit in values]
+    return [value if math.isinf(value) and _NO_UNIT.fullmatch(unit) else math.nan for value, unit in values]
 
 
 def read_numbers(texts: Sequence[str], decimal: str = ".") -> tuple[list[WrittenNumber | None], str]:

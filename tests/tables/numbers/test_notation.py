@@ -19,7 +19,7 @@ def as_attribute(cell: str, decimal: str = ".", unit: str = "") -> float:
 
 def as_label(cell: str, decimal: str = ".", units: bool = False) -> float:
     number = read_number(cell, decimal, units=units)
-    return number.value if number else infinities([cell])[0]
+    return number.value if number else infinities([cell], decimal)[0]
 
 
 @pytest.mark.parametrize(
