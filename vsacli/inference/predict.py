@@ -148,16 +148,16 @@ def _in_turn(
     """The answers (rows, width) for slices of ``read``, one after the other, and which of them are a student's (rows,).
 
     Of very many rows the network reads the first ones, which are a random choice; a student that has learned from its
-    answers is asked about the others, and the network about those where the student is not to be trusted, beside the
-    same random rows each: doubtful rows alone would have only each other to compare with. ``tell`` is called with the
-    rows that are done.
+    answers is asked about the others, and the network about those where the student is not to be trusted, beside random
+    rows: doubtful rows alone would have only each other to compare with. ``tell`` is called with the number of rows
+    that are done.
     """
     n = len(read)
     if not _student_pays(reading, n):
         for rows, found in _by_network(reading, read, tell):
             yield rows, found, np.zeros(len(found), bool)
         return
-    beside, first = read[:BESIDE], TAUGHT + CHECKED
+    first = TAUGHT + CHECKED
     parts = []
     for rows, found in _by_network(reading, read[:first], tell):
         parts.append(found)
@@ -170,12 +170,12 @@ def _in_turn(
     for start in range(first, n, step):
         rows = slice(start, min(n, start + step))
         if student is None:
-            for part, found in _by_network(reading, read[rows], lambda done, start=start: tell(start + done), beside):
+            for part, found in _by_network(reading, read[rows], lambda done, start=start: tell(start + done)):
                 yield slice(start + part.start, start + part.stop), found, np.zeros(len(found), bool)
             return
         found, kept = student.answer(reading.attributes(reading.rows[read[rows]], every))
         doubtful = np.flatnonzero(~kept)
-        for part, better in _by_network(reading, read[rows][doubtful], lambda _: None, beside):
+        for part, better in _by_network(reading, read[rows][doubtful], lambda _: None, read[:first]):
             found[doubtful[part]] = better
         tell(rows.stop)
         yield rows, found, kept
@@ -194,7 +194,7 @@ def _by_network(
 ) -> Iterator[tuple[slice, np.ndarray]]:
     """The network's answers (rows, width) for slices of ``read``, one after the other.
 
-    Rows of a slice are read together, or, with rows ``beside``, each with these and the labeled ones alone.
+    Rows of a slice are read together, or, with rows ``beside``, each with some of these and the labeled ones alone.
     """
     rows, n_groups = reading.chunk_rows if beside is None else reading.asked_rows, len(reading.groups)
     n_chunks = -(-len(read) // rows)
@@ -220,7 +220,8 @@ class _Questions:
     chunks : list of slice
         Of `read`.
     beside : ndarray of int, optional
-        Positions of unlabeled rows that each row of a chunk is read with; None: with the others of its chunk.
+        Positions of unlabeled rows; the rows of a chunk are read with `BESIDE` of them, other ones for each chunk.
+        None: with the others of the chunk.
     """
 
     def __init__(
@@ -228,8 +229,7 @@ class _Questions:
     ) -> None:
         self.reading = reading
         self._read, self._chunks = read, chunks
-        self._beside = None if beside is None else reading.rows[beside]
-        self._beside_structure = None if self._beside is None else reading.structure_of(self._beside)
+        self._beside = beside
         self._signs = signs(reading.signatures, reading.config.views, reading.config.seed)
         self._kept = lru_cache(_KEPT)(self._look_up)
         self._lock = Lock()
@@ -245,7 +245,8 @@ class _Questions:
         chunk = PassRows(reading.attributes(self._rows(i), group), own)
         others = None
         if self._beside is not None:
-            others = PassRows(reading.attributes(self._beside, group), self._beside_structure)
+            rows = reading.rows[self._beside[np.arange(i * BESIDE, (i + 1) * BESIDE) % len(self._beside)]]
+            others = PassRows(reading.attributes(rows, group), reading.structure_of(rows))
         parts = []
         for c, structure in zip(self._contexts(i), of_contexts, strict=True):
             context = PassRows(reading.attributes(reading.support[c], group), structure)
