@@ -3,7 +3,7 @@
     python benchmarks/student.py [--rows 120000] [--checkpoint PATH]
 
 Each table has a known truth: groups of rows with normal attributes, and tasks of the synthetic prior. It is answered
-twice by the same network with 10 labels a class: with the student, and by the network alone (`vsa label --exact`).
+twice by the same network with 10 labels a class: with the student (`vsa label --fast`), and by the network alone.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ def test_most_rows_of_a_very_long_table_are_answered_by_trees(vsa: Vsa, write: W
     names = np.where(np.arange(ROWS) < 8, np.where(group == 1, "b", "a"), "")
     file = write("long.csv", ("x,label\n" + "\n".join(f"{v},{n}" for v, n in zip(x, names, strict=True))).encode())
     out = tmp_path / "out.csv"
-    result = vsa("label", file, "-t", "label", "--checkpoint", tmp_path / "tiny", "-o", out, "--json", "-")
+    result = vsa("label", file, "-t", "label", "--fast", "--checkpoint", tmp_path / "tiny", "-o", out, "--json", "-")
     assert result.code == 0, result.stderr
     record = json.loads(result.stdout)
     assert ROWS / 4 < record["student_rows"] < ROWS

@@ -106,7 +106,7 @@ def test_proportions_and_best_only_hold_for_the_rows_of_a_student():
     assert best.student_rows == full.student_rows > 0
 
 
-def test_few_rows_and_exact_answers_have_no_student():
+def test_few_rows_have_no_student_and_others_only_if_asked_for():
     x, given, y, n_classes = table("classification")
     network = tiny_checkpoint()
     assert predict(network, x, given, y, n_classes, config=replace(CPU, student_from=5000)).student_rows == 0

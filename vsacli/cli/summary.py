@@ -30,7 +30,7 @@ RECORD = {
     "checkpoint": "the network; null if none was needed",
     "device": "where it ran; null if none was needed",
     "graph_rows": "rows, labeled or not, of the graph that the network read; 0 if it read none",
-    "student_rows": "rows answered by trees that imitate the network; 0 unless there are very many, or with --exact",
+    "student_rows": "rows answered by trees that imitate the network; 0 without --fast, or if there are not very many",
     "seed": "--seed",
     "filled": "number of filled cells",
     "filled_by_class": "the same for each class; null for a regression",
@@ -68,7 +68,7 @@ def facts_of(report: LabelReport) -> list[Fact]:
     if report.student_rows:
         by_network = max(0, report.missing - report.student_rows)
         by_trees = f"{report.student_rows:,} rows by trees that imitate the network"
-        facts.append(("answered", f"{by_trees}, {by_network:,} by the network (all with --exact)"))
+        facts.append(("answered", f"{by_trees}, {by_network:,} by the network (all without --fast)"))
     if report.missing:
         facts.append(("filled", f"{sum(report.filled.values()):,}{_per_class(report.filled)}"))
     if report.assumed:

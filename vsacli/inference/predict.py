@@ -13,7 +13,7 @@ better than those from all attributes at once, of which the network never saw so
 A network that reads the structure of the whole table is given it for the rows of each chunk
 (:mod:`vsacli.inference.structure`).
 
-Of very many rows a student answers those on which it is sure to agree with the network
+Of very many rows, if asked for, a student answers those on which it is sure to agree with the network
 (:mod:`vsacli.inference.student`).
 
 Which rows share a chunk, and in which order rows and attributes enter the network, depends on their

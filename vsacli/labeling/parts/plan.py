@@ -344,7 +344,7 @@ def _match(network: Network, sample: np.ndarray, n_classes: int, job: Job) -> No
         np.arange(len(table)) < len(network.labeled),
         network.y,
         n_classes,
-        config=InferenceConfig(device=job.options.device, seed=job.options.seed, best_only=True, student_from=None),
+        config=InferenceConfig(device=job.options.device, seed=job.options.seed, best_only=True),
         known=Known(network.signatures, network.structure, network.proportions),
         progress=lambda step, done, total: job.progress("matching proportions", done, total),
     )

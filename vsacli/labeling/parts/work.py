@@ -139,7 +139,6 @@ def _answer(
         device=options.device,
         seed=options.seed,
         best_only=not options.proba,
-        student_from=None,  # each part would have its own
         at_a_time=at_a_time,
     )
     beside = _companions(network, plan, part, config.chunk_rows - len(rows))
