@@ -33,3 +33,11 @@ def test_most_rows_of_a_very_long_table_are_answered_by_trees(vsa: Vsa, write: W
     lines = out.read_text().splitlines()
     assert len(lines) == ROWS + 1
     assert all(line.endswith((",a", ",b")) for line in lines[1:])
+
+
+def test_parts_of_a_folder_have_no_student(vsa: Vsa, tmp_path: Path):
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "a.parquet").write_bytes(b"")
+    result = vsa("label", tmp_path / "parts", "-t", "label", "--fast", "-o", tmp_path / "out")
+    assert result.code == 2
+    assert "--fast is for one file" in result.stderr

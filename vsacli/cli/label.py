@@ -174,6 +174,8 @@ def label(
     if not folder:
         refuse_options_of_folders(file, engine, workers, ray_address)
         check_output(output, inputs=inputs)  # before the work, not after it
+    elif fast:
+        raise UsageError(f"--fast is for one file; the parts of the folder {file} are answered one by one")
     elif header_line is not None:
         raise UsageError(f"--header-line is for a text file; the folder {file} is read as Parquet parts")
     if ask is not None:
