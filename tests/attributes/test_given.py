@@ -50,3 +50,20 @@ def test_a_single_empty_cell_and_full_columns_have_none():
 
 def test_a_flag_says_it_already():
     assert names(("f", text("x", "", "x", "", "", "x", "", "x"))) == ["f"]
+
+
+def test_a_column_that_is_left_out_says_whether_it_is_filled():
+    """An id, a date that is always the same, bytes: nothing but that."""
+    ids = text(*(f"note {i * 7919 % 10_007}" if i % 3 else "" for i in range(30)))
+    full = text(*(f"note {i * 7919 % 10_007}" for i in range(30)))
+    encoder = AttributeEncoder()
+    x = encoder.fit_transform([("noise", pa.array([i * 0.37 % 1 for i in range(30)])), ("id", ids), ("all", full)])
+    assert encoder.attribute_names == ["noise", "id is given"]
+    np.testing.assert_array_equal(x[:, 1], [float(i % 3 != 0) for i in range(30)])
+    assert [(name, "whether a cell is filled is used" in why) for name, why in encoder.left_out] == [
+        ("id", True),
+        ("all", False),
+    ]
+    np.testing.assert_array_equal(encoder.transform([("id", text("", "note 5", " "))])[:, 1], [0, 1, 0])
+    some = pa.array([b"\x00", None, b"\xff", None] * 3, pa.large_binary())
+    assert names(("n", pa.array([0.5, 1.0, 1.5, 9.0] * 3)), ("b", some)) == ["n", "b is given"]

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from vsacli.attributes.choose import AnId, Fitted, LeftOut, fit_column
 from vsacli.attributes.column_encoders import ColumnEncoder
 from vsacli.attributes.column_kinds import MIN_SEQUENCE, NEARLY_ALL, says_id
-from vsacli.attributes.given import GivenEncoder, GivenPatterns, given_rows, with_given
+from vsacli.attributes.given import GivenEncoder, GivenPatterns, OnlyGivenEncoder, filled_cells, given_rows, with_given
 from vsacli.errors import ResourceError
 from vsacli.tables.arrow_types import simplified
 
@@ -177,7 +177,12 @@ class AttributeEncoder:
             try:
                 encoded = self._use(key, self._fit_column(key[0], column, decimal, copies))
             except LeftOut as reason:
-                self.left_out.append((key[0], str(reason)))
+                filled = filled_cells(column)
+                told = str(reason)
+                if self._patterns.is_new(filled):
+                    encoded = self._use(key, (OnlyGivenEncoder(), filled.astype(np.float32)[:, None]))
+                    told += "; only whether a cell is filled is used"
+                self.left_out.append((key[0], told))
                 if reason.fallback is not None and not self._encoders:
                     fallbacks.append((key, len(self.left_out) - 1, reason.fallback))
             del column  # before the next one is read

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from vsacli.attributes.column_encoders import ColumnEncoder
+from vsacli.tables.arrow_types import is_text
 
 LEAST_SHARE = 0.01
 """Share of the rows that must be filled, and share that must be empty, for the difference to become an attribute ..."""
@@ -29,6 +31,26 @@ class GivenEncoder:
 
     def encode(self, column: pa.Array) -> np.ndarray:
         return with_given(self.inner.encode(column))
+
+
+@dataclass
+class OnlyGivenEncoder:
+    """Of a column that says nothing else (an id, one date): 1 where a cell is filled, else 0."""
+
+    @property
+    def names(self) -> list[str]:
+        return ["is given"]
+
+    def encode(self, column: pa.Array) -> np.ndarray:
+        return filled_cells(column).astype(np.float32)[:, None]
+
+
+def filled_cells(column: pa.Array) -> NDArray[np.bool_]:
+    """Which cells of a column hold anything but white space, bool (n,)."""
+    filled = column.is_valid()
+    if is_text(column.type):
+        filled = pc.and_(filled, pc.fill_null(pc.not_equal(pc.utf8_trim_whitespace(column), ""), False))
+    return filled.to_numpy(zero_copy_only=False)
 
 
 def with_given(encoded: np.ndarray) -> np.ndarray:
