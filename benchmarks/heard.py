@@ -14,6 +14,7 @@ import io
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -35,8 +36,8 @@ def _near(rng: np.random.Generator, c: int, low: float = 10, high: float = 30) -
 
 
 def _sentence(rng: np.random.Generator, c: int, language: str) -> str:
-    words = rng.permutation(WORDS[language][2])[:4].tolist()
-    return "".join([*words[:2], WORDS[language][c], *words[2:]])
+    words = [str(word) for word in rng.permutation(WORDS[language][2])[:4]]
+    return "".join([*words[:2], str(WORDS[language][c]), *words[2:]])
 
 
 KINDS: dict[str, dict[str, Maker]] = {
@@ -104,7 +105,8 @@ def by_ngrams(frame: pd.DataFrame, truth: np.ndarray, given: np.ndarray) -> np.n
     from sklearn.linear_model import LogisticRegression
 
     rows = (frame["noise"] + " | " + frame["says"] + " | " + frame["more"]).tolist()
-    x = TfidfVectorizer(analyzer="char", ngram_range=(2, 4), sublinear_tf=True).fit_transform(rows).toarray()
+    counted: Any = TfidfVectorizer(analyzer="char", ngram_range=(2, 4), sublinear_tf=True).fit_transform(rows)
+    x = counted.toarray()
     return LogisticRegression(C=10, max_iter=1000).fit(x[given], truth[given]).predict(x)
 
 
