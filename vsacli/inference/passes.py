@@ -50,12 +50,13 @@ def structure_batch(context: RowStructure | None, chunk: RowStructure | None) ->
 
     if context is None or chunk is None:
         return None
+    both = context.joined(chunk)
     return StructureBatch(
-        coordinates=torch.from_numpy(np.concatenate([context.coordinates, chunk.coordinates]))[None],
-        weights=torch.from_numpy(context.weights)[None],
-        mask=torch.ones(1, len(context.weights), dtype=torch.bool),
-        answers=torch.from_numpy(np.nan_to_num(np.concatenate([context.answers, chunk.answers])))[None],
-        answered=torch.from_numpy(np.concatenate([context.answered, chunk.answered]))[None],
+        coordinates=torch.from_numpy(both.coordinates)[None],
+        weights=torch.from_numpy(both.weights)[None],
+        mask=torch.ones(1, len(both.weights), dtype=torch.bool),
+        answers=torch.from_numpy(np.nan_to_num(both.answers))[None],
+        answered=torch.from_numpy(both.answered)[None],
     )
 
 
