@@ -57,7 +57,14 @@ def test_a_signal_waits_while_a_library_is_loaded(folder: Path, number: signal.S
     (folder / "libraries").mkdir()
     (folder / "libraries" / f"{name}.py").write_text(SLOW_LIBRARY.format(name=name, tenths=5))
     env = {**os.environ, "PYTHONPATH": str(folder / "libraries")}
-    process = subprocess.Popen([VSA, *LABEL], cwd=folder, env=env, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [VSA, *LABEL],
+        cwd=folder,
+        env=env,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # under nohup, children would ignore SIGHUP
+    )
     wait_for(lambda: (folder / "loading").exists(), process)
     process.send_signal(number)
     _, stderr = process.communicate(timeout=60)
