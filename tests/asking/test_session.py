@@ -154,3 +154,16 @@ def test_columns_of_parquet_without_a_label(tmp_path: Path, two_groups, cells: p
     written = pq.read_table(tmp_path / "out.parquet")["label"]
     assert [str(label) for label in written.to_pylist()] == truth
     assert written.type == (cells.type if cells.type != pa.null() else pa.large_string())
+
+
+def test_an_answer_that_means_missing_is_refused(tmp_path: Path, two_groups):
+    lines = ["x,y,label", *(f"{x:.2f},{y:.2f}," for x, y in two_groups.rows)]
+    asking = asking_about(tmp_path / "t.csv", lines)
+    asking.question()
+    with pytest.raises(DataError, match=r"'null' means that a label is missing; if it is one, use --no-default-na"):
+        asking.check("null")
+    asking.check("some")
+    asking.answer("some")
+    asking.question()
+    with pytest.raises(DataError, match="'NA' means that a label is missing"):
+        asking.check("NA")

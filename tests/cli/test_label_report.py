@@ -62,6 +62,20 @@ def test_suggestions_filled_in_can_be_given_back(vsa, two_groups, write, tmp_pat
     assert "answered.csv were given to their rows" in result.stderr
 
 
+def test_suggestions_that_were_filled_in_are_not_replaced(vsa, two_groups, write, tmp_path: Path):
+    path, rows = write("in.csv", two_groups.csv()), tmp_path / "next.csv"
+    command = ("label", path, "-t", "label", "-q", "-o", tmp_path / "out.csv", "--suggest", "2", "--suggest-to", rows)
+    assert vsa(*command).code == 0
+    assert vsa(*command).code == 0  # nothing was filled in yet
+    header, first, *others = rows.read_text().splitlines()
+    filled = "\n".join([header, f"b{first}", *others]) + "\n"
+    rows.write_text(filled)
+    result = vsa(*command)
+    assert result.code == 2
+    assert "holds labels that you filled in: give them back with --labeled" in " ".join(result.stderr.split())
+    assert rows.read_text() == filled
+
+
 def answered(suggestions: bytes, label: str, guess: str) -> bytes:
     """The suggestions with each guess taken for the label."""
     rows = list(csv.reader(io.StringIO(suggestions.decode())))

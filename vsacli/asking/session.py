@@ -14,7 +14,7 @@ import numpy as np
 
 from vsacli import prepare
 from vsacli.asking.choose import rows_to_ask
-from vsacli.errors import NoLabelError
+from vsacli.errors import DataError, NoLabelError
 from vsacli.insight.suggestions_csv import format_of, spelled_certainty
 from vsacli.insight.told_columns import naming_columns, telling_columns
 from vsacli.labeling.labeled_table import LabeledContext, as_text, as_type, filled_up
@@ -214,7 +214,9 @@ class Asking:
         assert self._current is not None
         self.answers[self._current] = label
         try:
-            self._target()
+            target = self._target()
+            if target is None or target.missing[self._above + self._current]:
+                raise DataError(f"{label!r} means that a label is missing; if it is one, use --no-default-na")
         finally:
             del self.answers[self._current]
 

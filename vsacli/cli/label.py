@@ -183,6 +183,7 @@ def label(
     _check_json(json, output, inputs)
     look = Look(report, suggest, suggest_to)
     look.check(output, json, inputs, folder=folder)
+    look.spare_labels(target)
     shown = Shown.of(output, preview=preview, dry_run=dry_run, folder=folder, asked=ask is not None)
     more: list[tuple[str, bytes]] = []
     run = None
@@ -226,7 +227,8 @@ def label(
         shown.first_rows(run)
     if not quiet:
         show_facts("vsa", facts_of(account))
-        say_next_step(file, labeled, output, account, written=shown.table)
+        if ask is None or _in_place(file, output):  # else the answers stand in a file that the command would not name
+            say_next_step(file, labeled, output, account, written=shown.table)
 
 
 def _in_place(file: str, output: str | None) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vsacli.errors import UsageError
+from vsacli.errors import UsageError, VsaError
 
 if TYPE_CHECKING:
     from vsacli.labeling.run import LabelingRun
@@ -87,6 +87,30 @@ class Look:
                         f"{option} {path} would replace {other}, which this run reads or writes; name another file"
                     )
             taken.append(path)
+
+    def spare_labels(self, target: str) -> None:
+        """Refuse to replace a file of suggested rows into which labels have been written.
+
+        Raises
+        ------
+        UsageError
+        """
+        from vsacli.tables.read import read_table
+
+        path = self.suggest_to
+        if path is None or _is_stdout(path) or not os.path.isfile(path):
+            return
+        try:
+            table = read_table(path)
+        except VsaError:
+            return  # not one of ours
+        if list(table.columns[:2]) != [target, f"{target}_guess"]:
+            return
+        if any(str(cell or "").strip() for cell in table.column(0).to_pylist()):
+            raise UsageError(
+                f"--suggest-to {path} holds labels that you filled in: give them back with --labeled, "
+                "and name another file"
+            )
 
     def files(
         self, run: LabelingRun, summary: Sequence[tuple[str, str]], progress: Progress
