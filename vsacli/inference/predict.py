@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vsacli.attributes.packed import CompactAttributes
+from vsacli.attributes.packed import CompactAttributes, take_rows
 from vsacli.inference.answers import Answers
 from vsacli.inference.config import InferenceConfig, check_classes
 from vsacli.inference.order import signs
@@ -162,10 +162,7 @@ def _in_turn(
     for rows, found in _by_network(reading, read[:first], tell):
         parts.append(found)
         yield rows, found, np.zeros(len(found), bool)
-    every = np.arange(reading.x.shape[1])
-    student = Student.taught(
-        reading.attributes(reading.rows[read[:first]], every), np.concatenate(parts), reading.classes
-    )
+    student = Student.taught(take_rows(reading.x, reading.rows[read[:first]]), np.concatenate(parts), reading.classes)
     step = n if student is None else _STUDENT_ROWS
     for start in range(first, n, step):
         rows = slice(start, min(n, start + step))
@@ -173,7 +170,7 @@ def _in_turn(
             for part, found in _by_network(reading, read[rows], lambda done, start=start: tell(start + done)):
                 yield slice(start + part.start, start + part.stop), found, np.zeros(len(found), bool)
             return
-        found, kept = student.answer(reading.attributes(reading.rows[read[rows]], every))
+        found, kept = student.answer(take_rows(reading.x, reading.rows[read[rows]]))
         doubtful = np.flatnonzero(~kept)
         for part, better in _by_network(reading, read[rows][doubtful], lambda _: None, read[:first]):
             found[doubtful[part]] = better
