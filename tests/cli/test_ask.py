@@ -150,6 +150,77 @@ def test_ctrl_c_loses_nothing_and_the_same_command_continues(two_groups, tmp_pat
     assert labels((tmp_path / "out.csv").read_text()) == [told[label] for label in two_groups.truth]
 
 
+@pytest.fixture
+def answered(two_groups, write, monkeypatch, tmp_path: Path) -> Path:
+    """A table without labels, and beside the output out.csv two answers that `--ask` kept, the wrong way round."""
+    monkeypatch.chdir(tmp_path)
+    wrong = {"a": "high", "b": "low"}
+    form = ["label,label_guess,label_confidence,row,name,x,y"]
+    table = unlabeled(two_groups)
+    for row in (2, 3, 4, 5, 6, 7):
+        form.append(f"{wrong[two_groups.truth[row]]},,,{row + 1},{table.splitlines()[row + 1].rpartition(',')[0]}")
+    write("out.answers.csv", "\n".join([*form, ""]).encode())
+    return write("t.csv", table.encode())
+
+
+def test_a_run_that_does_not_ask_reads_the_answers_as_well(vsa, two_groups, answered: Path, tmp_path: Path):
+    told = {"a": "high", "b": "low"}
+    for more in ((), ("--dry-run",), ("--labeled", "out.answers.csv")):
+        result = vsa("label", answered, "-t", "label", "-o", "out.csv", *more)
+        assert result.code == 0, result.stderr
+        assert "labels: 6 given" in result.stderr
+        kept = "your answers to --ask in out.answers.csv are read, as with --labeled; move that file away"
+        assert result.stderr.count(kept) == (0 if "--labeled" in more else 1)
+        assert labels((tmp_path / "out.csv").read_text()) == [told[label] for label in two_groups.truth]
+    # what is named counts more, and another output has other answers
+    header, *lines = answered.read_text().splitlines()
+    rows = [f"{line}{two_groups.truth[i]}" for i, line in enumerate(lines) if i in (2, 3)]
+    (tmp_path / "right.csv").write_text("\n".join([header, *rows, ""]))
+    more = ("--labeled", "right.csv", "--dry-run")
+    result = vsa("label", answered, "-t", "label", "-o", "out.csv", *more)
+    assert "labels: 6 given" in result.stderr
+    assert "2 labels of out.answers.csv and right.csv differ from an earlier one of the same row" in result.stderr
+    assert "labels: 2 given" in vsa("label", answered, "-t", "label", "-o", "other.csv", *more).stderr
+
+
+def test_files_that_hold_no_answers_for_the_column_are_left_alone(vsa, answered: Path, tmp_path: Path):
+    form = (tmp_path / "out.answers.csv").read_text()
+    for text in ("", "name,answer\nn02,yes\n", form.replace("label", "other"), f"{form.splitlines()[0]}\n", "\0\1"):
+        (tmp_path / "out.answers.csv").write_text(text)
+        assert "has no label" in vsa("label", answered, "-t", "label", "-o", "out.csv").error
+        assert (tmp_path / "out.answers.csv").read_text() == text
+
+
+def test_eval_reads_answers_and_other_labels(vsa, two_groups, answered: Path, tmp_path: Path):
+    args = ("eval", "t.csv", "-t", "label", "--methods", "centroid")
+    shown = vsa(*args, "--labeled", "out.answers.csv").stdout.decode()
+    assert "24 rows, 6 with a label" in shown
+    command = "vsa label " + shown.splitlines()[-1].partition("vsa label ")[2]
+    assert "--labeled out.answers.csv -o labeled.csv" in command
+    assert vsa(*command.split()[1:]).code == 0
+    (tmp_path / "out.answers.csv").rename(tmp_path / "t.answers.csv")
+    beside = vsa(*args).stdout.decode()
+    assert "24 rows, 6 with a label" in beside
+    assert "your answers to --ask in t.answers.csv are read" in beside
+    assert "--labeled" not in beside.splitlines()[-1]  # vsa label finds them as well
+    # rows of another table count as rows with a label
+    (tmp_path / "old.csv").write_text(
+        "x,y,label\n" + "".join(f"{1 + i % 2 * 8},{20 - i % 2 * 17},l{i % 2}\n" for i in range(12))
+    )
+    (tmp_path / "t.answers.csv").unlink()
+    assert "36 rows, 12 with a label" in vsa(*args, "--labeled", "old.csv").stdout.decode()
+    assert "give one of them as a path" in vsa("eval", "-", "-t", "label", "--labeled", "-").error
+
+
+def test_eval_of_what_ask_filled_in_is_told_to_be_circular(vsa, answered: Path):
+    assert vsa("label", answered, "-t", "label", "-o", "out.csv").code == 0
+    shown = vsa("eval", "out.csv", "-t", "label", "--methods", "centroid").stdout.decode()
+    told = " ".join(shown.split())
+    assert "Careful: out.csv seems to have been filled in by vsa label --ask, so these figures judge it by its" in told
+    assert "with --labeled out.answers.csv." in told
+    assert "Next:" not in shown
+
+
 def test_numbers_with_a_decimal_comma(tmp_path: Path):
     lines = [f"{i % 7},{i % 5};{i};{i % 7 * 2},5" if i < 8 else f"{i % 7},{i % 5};{i};" for i in range(30)]
     (tmp_path / "t.csv").write_text("\n".join(["u;nr;y", *lines, ""]))

@@ -116,6 +116,24 @@ def test_the_next_command_runs(vsa, write: Write, monkeypatch, tmp_path: Path) -
         assert (tmp_path / "labeled.csv").read_bytes().count(b"\n") == 61
 
 
+def test_a_table_without_a_gap_is_not_to_be_filled_in(vsa, write: Write, monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    write("full.csv", classes_csv(labeled=60))
+    write("noise.csv", classes_csv(labeled=60, noise=True))
+    write("NEW.csv", classes_csv(labeled=0))
+    for name in ("full.csv", "noise.csv"):
+        *_, why, last = vsa("eval", name, "-t", "label", "--methods", "centroid").stdout.decode().splitlines()
+        assert why.startswith("Next: label other rows like these" if name == "full.csv" else "Next: label more rows")
+        done = vsa(*shlex.split(last)[1:])
+        assert done.code == 0, done.stderr
+        assert "labels: 60 given" in done.stderr
+        assert (tmp_path / "labeled-NEW.csv").read_bytes().count(b"\n") == 61
+    shown = " ".join(vsa("eval", "full.csv", "-t", "label", "--methods", "centroid").stdout.decode().split())
+    assert "No label is missing, so nothing is left to fill in here." in shown
+    assert "If vsa label wrote some of these labels, the figures judge it by its own answers" in shown
+    assert "No label is missing" not in vsa("eval", "NEW.csv", "-t", "label", "--labeled", "full.csv").stdout.decode()
+
+
 def test_the_report_of_a_table_is_narrow(vsa, write: Write) -> None:
     """Names are shortened and columns stand below each other; no number is cut."""
     rng = np.random.default_rng(0)

@@ -117,3 +117,14 @@ def test_a_column_that_the_run_added_is_remembered(vsa, two_groups, write):
     assert [run.code for run in runs] == [0, 0]
     assert f"note: {len(two_groups.truth)} labels were filled in by an earlier run" in runs[1].stderr
     assert "labels: 2 given" in runs[1].stderr
+
+
+def test_labels_of_another_table_that_were_filled_in_there_are_not_learned_from(vsa, label, two_groups, write):
+    label()
+    new = write("new.csv", b"x,y,label\n1.3,19.2,\n8.7,2.9,\n")
+    result = vsa("label", new, "-t", "label", "--labeled", label.path)
+    assert f"labels: {two_groups.given.count(True)} given" in result.stderr
+    assert "note: 16 labels were filled in by an earlier run, says data.csv.vsa: not learned from" in result.stderr
+    shown = vsa("eval", new, "-t", "label", "--labeled", label.path, "--methods", "centroid").stdout.decode()
+    given = two_groups.given.count(True)
+    assert f"{2 + given} rows, {given} with a label" in shown

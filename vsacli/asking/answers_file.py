@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vsacli.errors import DataError, OutputError
+from vsacli.errors import DataError, OutputError, VsaError
 from vsacli.insight.suggestions_csv import cells_of, format_of
-from vsacli.labeling.rows_to_label import RowsToLabel
+from vsacli.labeling.rows_to_label import RowsToLabel, is_form
+from vsacli.target.missing import normalize
 
 if TYPE_CHECKING:
     from vsacli.tables.table import Table
@@ -29,6 +30,25 @@ def answers_path(file: str, output: str | None) -> str:
     name = PurePath(beside.name)
     name = name.with_suffix("") if name.suffix in COMPRESSED else name
     return str(beside.with_name(name.stem + ENDING))
+
+
+def answers_kept(file: str, output: str | None, target: str) -> str | None:
+    """The file in which `--ask` kept answers for a table, a label column and an output; None if it holds none."""
+    from vsacli.tables.peek import glimpse_columns
+    from vsacli.tables.read import read_table
+
+    path = answers_path(file, output)
+    try:
+        columns = glimpse_columns(path)
+    except (OSError, ValueError, LookupError, EOFError, csv.Error, VsaError):
+        return None  # not one of ours
+    if not columns or normalize(columns[0]) != normalize(target) or not is_form(columns, target):
+        return None
+    try:
+        cells = read_table(path).column(0).to_pylist()
+    except VsaError:
+        return path  # whoever reads it as a table says what is wrong with it
+    return path if any(cell.strip() for cell in cells) else None
 
 
 def _is_plain(path: str) -> bool:

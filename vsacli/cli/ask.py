@@ -78,9 +78,11 @@ def ask_person(
     """
     from vsacli.asking.answers_file import AnswersFile
     from vsacli.asking.session import Asking
+    from vsacli.labeling.answers import note_on_added
     from vsacli.labeling.rows_to_label import RowsToLabel
 
     others: Table | None = None
+    added = options.target not in table.columns
     with progress_shown() as progress:
         if sources:
             from vsacli.labeling.given_back import give_back
@@ -105,12 +107,13 @@ def ask_person(
         if asking.answers:
             say(f"vsa: {_count(len(asking.answers), 'answer')} kept in {path}; the same command continues")
         raise
-    if column is None and asking.answers:
-        table.notes.append(f"{table.name} has no column {options.target!r}: it was added as the last one")
+    labeled = asking.labeled_table()
+    if added and options.target in labeled.columns:
+        table.notes.append(note_on_added(table.name, options.target))
     if asking.answers:
         were = "label was" if len(asking.answers) == 1 else "labels were"
         table.notes.append(f"{len(asking.answers):,} {were} given by hand, {given:,} of them now; kept in {path}")
-    return asking.labeled_table(), [] if others is None else [others]
+    return labeled, [] if others is None else [others]
 
 
 def _ask(asking: Asking, answers: AnswersFile, n: int, decimal: str) -> int:

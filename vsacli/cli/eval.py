@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vsacli.cli.completers import complete_methods, complete_suites
-from vsacli.cli.evalasked import Compared, Results, SuiteOptions
+from vsacli.cli.evalasked import Asked, Compared, Results, SuiteOptions
 from vsacli.cli.options import (
     Checkpoints,
     Delimiter,
@@ -19,6 +19,7 @@ from vsacli.cli.options import (
     Exclude,
     HeaderLine,
     Include,
+    Labeled,
     NaTokens,
     NoDefaultNa,
     OptionalTarget,
@@ -31,7 +32,7 @@ from vsacli.cli.proportions import ProportionsFrom, ProportionsOption, known_pro
 from vsacli.errors import UsageError
 
 if TYPE_CHECKING:
-    from vsacli.tables.table import Table
+    from vsacli.tables.table import Table, WritableTable
 
 EPILOG = """\b
 Examples:
@@ -53,6 +54,7 @@ def evaluate(
         ),
     ] = None,
     target: OptionalTarget = None,
+    labeled: Labeled = None,
     suite: Annotated[
         str | None,
         typer.Option(
@@ -161,7 +163,7 @@ def evaluate(
     suite_only |= {"--natural": natural, "--pool": pool}
     table_only |= {"--proportions": proportions, "--proportions-from": proportions_from}
     table_only |= {"--include": include, "--encoding": encoding, "--header-line": header_line}
-    table_only |= {"--full": full, "--thorough": thorough}
+    table_only |= {"--full": full, "--thorough": thorough, "--labeled": labeled}
     wrong = table_only if suite is not None else suite_only
     for option, value in wrong.items():
         if value:
@@ -201,7 +203,10 @@ def evaluate(
         return
     assert table is not None
     assert target is not None
+    if [table, *(labeled or ()), proportions_from].count("-") > 1:
+        raise UsageError("two inputs are both standard input; give one of them as a path")
     from vsacli.cli.evaltable import eval_table
+    from vsacli.cli.labeled import LabelSources
     from vsacli.labeling.filled_record import without_filled
     from vsacli.prepare import ReadOptions
     from vsacli.tables.read import read_table
@@ -216,13 +221,20 @@ def evaluate(
         seed=seed,
     )
 
-    def read() -> Table:
+    given = LabelSources.of(table, None, target, labeled)
+
+    def read() -> tuple[WritableTable, list[Table]]:
         found = read_table(table, delimiter=delimiter, encoding=encoding, header_line=header_line)
-        return found if table == "-" else without_filled(found, table, target)
+        if table != "-":
+            found = without_filled(found, table, target, found.notes)
+        sources = given.read(target, delimiter, encoding)
+        found.notes.extend(given.notes)
+        return found, sources
 
     other = partial(read_table, delimiter=delimiter, encoding=encoding)
     known = known_proportions(proportions, proportions_from, options, other)
-    eval_table(table, read, options, compared, results, known, full=full, thorough=thorough)
+    asked = Asked(table, given.named_for(table), given.kept, full, thorough)
+    eval_table(asked, read, options, compared, results, known)
 
 
 def _numbers(option: str, text: str | None) -> tuple[int, ...]:

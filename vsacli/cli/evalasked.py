@@ -31,6 +31,30 @@ class Results:
 
 
 @dataclass(frozen=True)
+class Asked:
+    """Which table is evaluated, and how closely.
+
+    Attributes
+    ----------
+    path : str
+    labeled : list of str
+        Other tables with labels that the next command must name.
+    kept : str, optional
+        The file of answers to `--ask` beside it.
+    full : bool
+        Print everything, not only the narrow table.
+    thorough : bool
+        Ask more methods, more often, and with fewer labels.
+    """
+
+    path: str
+    labeled: list[str]
+    kept: str | None
+    full: bool
+    thorough: bool
+
+
+@dataclass(frozen=True)
 class SuiteOptions:
     """Which tables of a suite take part, and which episodes are drawn from them."""
 

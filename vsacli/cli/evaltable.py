@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vsacli.cli.console import progress_shown, say
-from vsacli.cli.evalasked import Compared, Results
+from vsacli.cli.evalasked import Asked, Compared, Results
 from vsacli.cli.sections import show
 from vsacli.cli.tablereport import brief_sections, closing_lines, full_sections
 from vsacli.errors import DataError, UsageError, VsaError
@@ -32,47 +32,42 @@ if TYPE_CHECKING:
     from vsacli.evaluation.run import MethodSpec
     from vsacli.kinds import TaskKind
     from vsacli.prepare import ReadOptions
-    from vsacli.tables.table import Table
+    from vsacli.tables.table import Table, WritableTable
     from vsacli.target.proportions import KnownProportions
 
 
 def eval_table(
-    path: str,
-    read: Callable[[], Table],
+    asked: Asked,
+    read: Callable[[], tuple[WritableTable, list[Table]]],
     options: ReadOptions,
     compared: Compared,
     results: Results,
     known: KnownProportions | None = None,
-    *,
-    full: bool = False,
-    thorough: bool = False,
 ) -> None:
-    """Evaluate methods on the table at `path` and print the report.
+    """Evaluate methods on one table and print the report.
 
     Parameters
     ----------
-    path, read
-        Where the table is, and what reads it.
+    asked
+        Which table.
+    read
+        Reads it, and others that give labels.
     options, compared, results, known
         As the command was given them.
-    full
-        Print everything, not only the narrow table.
-    thorough
-        Ask more methods, more often, and with fewer labels.
     """
     with progress_shown(results.quiet) as progress:
-        file = read()
-        encoded = encode_file(file, options, progress)
+        file, sources = read()
+        encoded = encode_file(file, options, progress, labeled=sources)
         kind = encoded.table.kind
-        usual = (THOROUGH_METHODS if thorough else TABLE_METHODS)[kind]
+        usual = (THOROUGH_METHODS if asked.thorough else TABLE_METHODS)[kind]
         specs = choose_methods(compared.methods, usual, kind, compared.checkpoints, compared.device)
         load_checkpoints(specs, kind)
         expected = _expected(specs[0], kind)
-        question = TableQuestion(tuple(specs), options.seed, thorough, shares=_shares(encoded, known))
+        question = TableQuestion(tuple(specs), options.seed, asked.thorough, shares=_shares(encoded, known))
 
         def estimated(rounds: int, seconds: float) -> None:
-            asked = f"{len(specs)} method{'' if len(specs) == 1 else 's'}, {rounds} rounds each"
-            say(f"vsa: {asked}: about {max(1, round(seconds))} s")
+            work = f"{len(specs)} method{'' if len(specs) == 1 else 's'}, {rounds} rounds each"
+            say(f"vsa: {work}: about {max(1, round(seconds))} s")
 
         told = None if results.quiet else estimated
         try:
@@ -91,8 +86,8 @@ def eval_table(
 
         plot_table(results.plot, answer, [picture(answer.example.episode, specs)])
     main = answer.methods[0]
-    sections = (full_sections if full else brief_sections)(file, encoded, answer, question.shares)
-    show(sections, closing_lines(path, options.target, answer, expected, full=full, thorough=thorough))
+    sections = (full_sections if asked.full else brief_sections)(encoded, answer, question.shares)
+    show(sections, closing_lines(asked, options.target, encoded, answer, expected))
     if main.error is not None:
         raise VsaError(f"{main.label} failed: {main.error}")
 

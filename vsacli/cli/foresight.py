@@ -16,6 +16,7 @@ from vsacli.cli.sections import show, width
 from vsacli.errors import UsageError
 
 if TYPE_CHECKING:
+    from vsacli.cli.labeled import LabelSources
     from vsacli.labeling.job import LabelOptions, LabelReport
     from vsacli.labeling.run import LabelingRun
     from vsacli.tables.table import Table, WritableTable
@@ -125,20 +126,17 @@ def _preview(run: LabelingRun, note: str) -> Section:
     return Section(title, columns, grid, [text for text in (more, note) if text], names=names)
 
 
-def say_next_step(file: str, labeled: Sequence[str], output: str | None, report: LabelReport, *, written: bool) -> None:
+def say_next_step(file: str, given: LabelSources, output: str | None, report: LabelReport, *, written: bool) -> None:
     """Tell a person on a terminal the command to run next, in a line of its own; nothing if none helps."""
-    if not on_terminal() or file == "-" or not report.missing or report.checkpoint is None:
+    if not on_terminal() or file == "-" or "-" in given.paths or not report.missing or report.checkpoint is None:
         return
-    command = ["vsa", "label", file, "-t", report.target, *_repeated("--labeled", labeled)]
+    labeled = [word for path in given.named_for(file) for word in ("--labeled", path)]
+    command = ["vsa", "label", file, "-t", report.target, *labeled]
     if not written:
         why, command = "write the table", [*command, "-o", "FILE"]
-    elif any(n > 1 for n in report.given.values()) and len(labeled) < 2:
-        why, command = "how many of these labels are right?", ["vsa", "eval", (*labeled, file)[0], "-t", report.target]
+    elif any(n > 1 for n in report.given.values()):
+        why, command = "how many of these labels are right?", ["vsa", "eval", file, "-t", report.target, *labeled]
     else:
         why = "which rows to label for better answers?"
         command = [*command, "-o", output or "FILE", "--suggest-to", "next.csv"]
     say(f"Next: {why}\n  {shlex.join(command)}")
-
-
-def _repeated(option: str, values: Sequence[str]) -> list[str]:
-    return [word for value in values for word in (option, value)]

@@ -14,6 +14,7 @@ import typer
 from vsacli.cli.ask import Ask, ask_person, check_ask
 from vsacli.cli.console import progress_shown, show_facts
 from vsacli.cli.foresight import DryRun, Preview, Shown, say_next_step
+from vsacli.cli.labeled import LabelSources, read_labeled
 from vsacli.cli.look import Look, Report, Suggest, SuggestTo
 from vsacli.cli.options import (
     CheckpointOption,
@@ -24,6 +25,7 @@ from vsacli.cli.options import (
     Exclude,
     HeaderLine,
     Include,
+    Labeled,
     NaTokens,
     NoDefaultNa,
     Quiet,
@@ -34,7 +36,7 @@ from vsacli.cli.options import (
 )
 from vsacli.cli.parts import EngineChoice, EngineOption, RayAddress, Workers, choose_engine, refuse_options_of_folders
 from vsacli.cli.proportions import ProportionsFrom, ProportionsOption, known_proportions
-from vsacli.errors import DataError, UsageError, VsaError
+from vsacli.errors import UsageError
 
 if TYPE_CHECKING:
     from vsacli.tables.table import Table
@@ -74,14 +76,7 @@ def label(
             "itself, FILE.vsa remembers which labels were filled in, and the next run fills them in again.",
         ),
     ] = None,
-    labeled: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FILE",
-            help="Also take labels from this table, which has the same columns. Repeatable; the last label of a row "
-            "counts.",
-        ),
-    ] = None,
+    labeled: Labeled = None,
     na: NaTokens = None,
     no_default_na: NoDefaultNa = False,
     exclude: Exclude = None,
@@ -137,8 +132,7 @@ def label(
     """
     if min_confidence is not None and min_confidence != min_confidence:
         raise UsageError("--min-confidence is not a number; give one from 0 to 1")
-    labeled = labeled or []
-    if [file, *labeled, proportions_from].count("-") > 1:
+    if [file, *(labeled or ()), proportions_from].count("-") > 1:
         raise UsageError("two inputs are both standard input; give one of them as a path")
 
     from vsacli.cli.outputs import sole_writer_of, write_all
@@ -166,10 +160,11 @@ def label(
     options = replace(
         options,
         proportions=known_proportions(
-            proportions, proportions_from, options, lambda path: _read_labeled(path, target, delimiter, encoding)
+            proportions, proportions_from, options, lambda path: read_labeled(path, target, delimiter, encoding)
         ),
     )
-    inputs = [file, *labeled]
+    given = LabelSources(labeled or []) if ask is not None else LabelSources.of(file, output, target, labeled)
+    inputs = [file, *given.paths]
     folder = os.path.isdir(file)
     if not folder:
         refuse_options_of_folders(file, engine, workers, ray_address)
@@ -193,17 +188,19 @@ def label(
 
             how = choose_engine(engine, workers, ray_address)
             with progress_shown(quiet) as progress:
-                sources = [_read_labeled(path, target, delimiter, encoding) for path in labeled]
+                sources = given.read(target, delimiter, encoding)
                 account = label_folder(
-                    file, output, options, labeled=sources, labeled_paths=labeled, engine=how, progress=progress
+                    file, output, options, labeled=sources, labeled_paths=given.paths, engine=how, progress=progress
                 )
+                account.notes += given.notes
         else:
             with progress_shown(quiet):
                 table = read_table(file, delimiter=delimiter, encoding=encoding, header_line=header_line)
                 if file != "-":
-                    table = without_filled(table, file, target)
+                    table = without_filled(table, file, target, table.notes)
                 _check_format(table, output)
-                sources = [_read_labeled(path, target, delimiter, encoding) for path in labeled]
+                sources = given.read(target, delimiter, encoding)
+                table.notes.extend(given.notes)
             if dry_run:
                 shown.what_would_be_done(table, options, sources, quiet)
                 return
@@ -227,34 +224,13 @@ def label(
         shown.first_rows(run)
     if not quiet:
         show_facts("vsa", facts_of(account))
-        if ask is None or _in_place(file, output):  # else the answers stand in a file that the command would not name
-            say_next_step(file, labeled, output, account, written=shown.table)
+        given = given if ask is None else LabelSources.of(file, output, target, labeled)  # answers are kept by now
+        say_next_step(file, given, output, account, written=shown.table)
 
 
 def _in_place(file: str, output: str | None) -> bool:
     """Whether the table is written into the file that it came from."""
     return file != "-" and output not in (None, "-") and os.path.realpath(file) == os.path.realpath(output or "")
-
-
-def _read_labeled(path: str, target: str, delimiter: str | None, encoding: str | None) -> Table:
-    """The table of --labeled, read as FILE is, or as detected if a spreadsheet has saved it in another format."""
-    from vsacli.tables.read import read_table
-
-    def with_target(delimiter: str | None = None, encoding: str | None = None) -> Table:
-        table = read_table(path, delimiter=delimiter, encoding=encoding)
-        table.find(target)
-        return table
-
-    try:
-        return with_target(delimiter, encoding)
-    except (DataError, UsageError):
-        if path == "-" or (delimiter is None and encoding is None):
-            raise
-        try:
-            return with_target()
-        except VsaError:
-            pass
-        raise
 
 
 def _check_json(json: str | None, output: str | None, inputs: list[str]) -> None:

@@ -59,6 +59,15 @@ NaTokens = Annotated[
         callback=restored,
     ),
 ]
+Labeled = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--labeled",
+        metavar="FILE",
+        help="Also take labels from this table, which has the same columns. Repeatable; the last label of a row "
+        "counts. Answers that --ask keeps are read anyway.",
+    ),
+]
 NoDefaultNa = Annotated[
     bool,
     typer.Option(

@@ -8,6 +8,7 @@ from pathlib import PurePath
 
 import numpy as np
 
+from vsacli.cli.evalasked import Asked
 from vsacli.cli.evalreport import NAMES, metrics_of, shown_seconds
 from vsacli.cli.layout import Section
 from vsacli.cli.sections import COMMAND, width
@@ -37,12 +38,18 @@ MAIN = {
 LONG_NAMES = NAMES | {"balanced_accuracy": "balanced accuracy", "typical_error": "typical error"}
 WITH_INTERVAL = ("accuracy", "balanced_accuracy", "r2")  # in the narrow table
 FIGURES_TITLE = "Hidden labels, answered"
+COMPLETE = (
+    "No label is missing, so nothing is left to fill in here. If vsa label wrote some of these labels, the figures "
+    "judge it by its own answers: evaluate the table that it was given."
+)
+FILLED = (
+    "Careful: {0} seems to have been filled in by vsa label --ask, so these figures judge it by its own answers. "
+    "Evaluate the table that it was given, with --labeled {1}."
+)
 INTERVALS = "95% intervals: Wilson's for shares of rows, a bootstrap over rows for R2 and MSE"
 
 
-def brief_sections(
-    file: Table, encoded: EncodedFile, answer: TableAnswer, shares: np.ndarray | None = None
-) -> list[Section]:
+def brief_sections(encoded: EncodedFile, answer: TableAnswer, shares: np.ndarray | None = None) -> list[Section]:
     """What was asked, and the table that is read at a glance."""
     kind = encoded.table.kind
     names = MAIN[kind]
@@ -64,16 +71,14 @@ def brief_sections(
         notes.append(f"{doubtful} known {what} contradicted and may be mistakes: --full shows them")
     columns = ["method", *(LONG_NAMES[n] for n in names)]
     figures = Section(FIGURES_TITLE, columns, rows, notes + _failures(answer), _best(answer, names))
-    return [_about(file, encoded, answer, shares, full=False), figures]
+    return [_about(encoded, answer, shares, full=False), figures]
 
 
-def full_sections(
-    file: Table, encoded: EncodedFile, answer: TableAnswer, shares: np.ndarray | None = None
-) -> list[Section]:
+def full_sections(encoded: EncodedFile, answer: TableAnswer, shares: np.ndarray | None = None) -> list[Section]:
     """Everything about one table; the first method is shown in detail."""
     kind = encoded.table.kind
     main = answer.methods[0]
-    sections = [_about(file, encoded, answer, shares, full=True), _figures(answer, kind)]
+    sections = [_about(encoded, answer, shares, full=True), _figures(answer, kind)]
     if any(len(m.curve) > 1 for m in answer.methods):
         sections.append(_curve(answer, main, kind))
     if main.error is None and main.probs is not None:
@@ -81,32 +86,36 @@ def full_sections(
         if len(answer.classes) <= MOST_CLASSES:
             sections.append(_confusion(answer, main))
     if main.error is None:
-        sections += _suspicious(file, answer, main)
+        sections += _suspicious(encoded.file, answer, main)
     return sections
 
 
 def closing_lines(
-    path: str, target: str, answer: TableAnswer, expected: Expected | None, *, full: bool, thorough: bool
+    asked: Asked, target: str, encoded: EncodedFile, answer: TableAnswer, expected: Expected | None
 ) -> list[str]:
     """The verdict, what is known of other tables, and the next command."""
     main = answer.methods[0]
     said = verdict(answer, main)
     lines = [said.text]
+    if not encoded.missing and asked.kept is not None:
+        return [FILLED.format(asked.path, asked.kept), *lines]
     if (better := better_rival(answer, main)) is not None:
         lines.append(better)
     n_labels = int(answer.table.labeled.sum())
     if expected is not None and len(answer.rows) < MANY:
         known = known_before(expected, n_labels, answer.table.n_classes)
         lines += [known] if known is not None else []
-    more = [option for option, given in (("--full", full), ("--thorough", thorough)) if not given]
+    more = [option for option, given in (("--full", asked.full), ("--thorough", asked.thorough)) if not given]
     if more:
         told = {"--full": "--full shows all figures", "--thorough": "--thorough asks more methods, more often"}
         lines.append(f"More: {'; '.join(told[option] for option in more)}.")
-    return lines + next_lines(path, target, said, answer.table.kind)
+    if not encoded.missing and asked.kept is None:
+        lines.append(COMPLETE)
+    return lines + next_lines(asked, target, said, complete=not encoded.missing)
 
 
-def next_lines(path: str, target: str, said: Verdict, kind: TaskKind) -> list[str]:
-    """What to do next, and its command in a line of its own, to be copied."""
+def next_lines(asked: Asked, target: str, said: Verdict, *, complete: bool) -> list[str]:
+    """What to do next, and its command in a line of its own, to be copied; `complete`: no label is missing."""
     if said.step is None:
         return []
     why, options = {
@@ -116,14 +125,25 @@ def next_lines(path: str, target: str, said: Verdict, kind: TaskKind) -> list[st
     }[said.step]
     if said.threshold is not None:
         options = ["--min-confidence", f"{said.threshold.confidence:g}"]
-    return [why, command(path, target, options)]
+    if complete:
+        why = "Next: label other rows like these."
+        if said.step == "label more":
+            why = "Next: label more rows like these; next.csv will name those that help most."
+    return [why, command(asked, target, options, complete=complete)]
 
 
-def command(path: str, target: str, options: Sequence[str]) -> str:
+def command(asked: Asked, target: str, options: Sequence[str], *, complete: bool = False) -> str:
     """A `vsa label` command for a table; long names are left for the reader to fill in."""
-    for file, column in ((path, target), ("FILE", target), ("FILE", "COLUMN")):
-        words = ["vsa", "label", file, "-t", column, "-o", _output_name(path), *options]
-        line = f"  {shlex.join(words)}"
+    output = _output_name(asked.path)
+    new = "NEW" + output.removeprefix("labeled")
+    output = f"labeled-{new}" if complete else output
+    line = ""
+    for path, column in ((asked.path, target), ("FILE", target), ("FILE", "COLUMN")):
+        labeled = [path, *asked.labeled] if complete else asked.labeled
+        labeled = labeled if path == asked.path else ["FILE"] * len(labeled)
+        file = new if complete else path
+        given = [word for source in labeled for word in ("--labeled", source)]
+        line = f"  {shlex.join(['vsa', 'label', file, '-t', column, *given, '-o', output, *options])}"
         if len(line) <= width():
             break
     assert line.startswith(COMMAND)
@@ -159,8 +179,8 @@ def _failures(answer: TableAnswer) -> list[str]:
     return [f"{m.label} failed: {m.error}" for m in answer.methods if m.error is not None]
 
 
-def _about(file: Table, encoded: EncodedFile, answer: TableAnswer, shares: np.ndarray | None, *, full: bool) -> Section:
-    table = encoded.table
+def _about(encoded: EncodedFile, answer: TableAnswer, shares: np.ndarray | None, *, full: bool) -> Section:
+    file, table = encoded.file, encoded.table
     known = int(table.labeled.sum())
     left_out = [f"left out: {name} ({reason})" for name, reason in encoded.left_out] if full else []
     others = f", {len(encoded.left_out)} left out" if encoded.left_out else ""

@@ -89,8 +89,8 @@ def _classes(answer: TableAnswer, method: MethodAnswers) -> Verdict:
     if accuracy.high <= floor or (accuracy.low <= floor and n >= MANY):
         better = "worse" if accuracy.high <= floor else "not clearly better"
         return Verdict(
-            f"No: {said}, which is {better} than a guess: {guess}. Label more rows, or add columns that tell the "
-            "classes apart.",
+            f"No: {said}, which is {better} than a guess: {guess}. More labels may help, or columns that tell "
+            "the classes apart.",
             "label more",
         )
     if accuracy.low <= floor:
@@ -134,8 +134,8 @@ def _numbers(answer: TableAnswer, method: MethodAnswers) -> Verdict:
         if n < MANY and r2.high > 0:
             return Verdict(f"Too early to say: {error}; {share}.", "label more")
         return Verdict(
-            f"No: {error}, which is not clearly better than answering the mean everywhere. Label more rows, or add "
-            "columns that say something about the numbers.",
+            f"No: {error}, which is not clearly better than answering the mean everywhere. More labels may help, "
+            "or columns that say something about the numbers.",
             "label more",
         )
     bars = (

@@ -78,9 +78,14 @@ def spell(job: Job, target: Target, answers: Answers) -> Labels:
     report.notes += added.notes
     if column is not None:
         return Labels(column, rows[sure], values, added.columns, report)
-    report.notes.append(f"{table.name} has no column {options.target!r}: it was added as the last one")
+    report.notes.append(note_on_added(table.name, options.target))
     whole = ExtraColumn(options.target, scatter(values, rows[sure], table.n_rows))
     return Labels(0, rows[:0], pa.array([], values.type), [whole, *added.columns], report)
+
+
+def note_on_added(table: str, target: str) -> str:
+    """A note that the label column was added."""
+    return f"{table} has no column {target!r}: it was added as the last one"
 
 
 def mean_of(numbers: np.ndarray) -> float:

@@ -118,8 +118,8 @@ class FilledRecord:
         return found
 
 
-def without_filled(table: WritableTable, file: str, target: str) -> WritableTable:
-    """A table without the labels that an earlier run filled into its file; those are filled in again.
+def without_filled(table: WritableTable, file: str, target: str, notes: list[str]) -> WritableTable:
+    """A table without the labels that an earlier run filled into its file; `notes` then says so.
 
     Raises
     ------
@@ -137,10 +137,8 @@ def without_filled(table: WritableTable, file: str, target: str) -> WritableTabl
         return table
     cells = label_cells(table, column).take(pa.array(np.arange(table.n_rows), mask=filled)).fill_null("")
     n = int(filled.sum())
-    table.notes.append(
-        f"{n:,} {'label was' if n == 1 else 'labels were'} filled in by an earlier run, says {record.path.name}: "
-        "filled in again, and not learned from"
-    )
+    were = "label was" if n == 1 else "labels were"
+    notes.append(f"{n:,} {were} filled in by an earlier run, says {record.path.name}: not learned from")
     every_row = np.ones(table.n_rows, bool)  # confidences beside the labels say no more than the record
     return RelabeledTable(table, target, column, cells, filled, every_row)
 

@@ -42,11 +42,14 @@ class GivenBack:
     others : Table, or None
         The labeled rows that are not rows of the table.
     notes : list of str
+    adds_column : bool
+        The table itself has no label column; the one with these labels is its last one.
     """
 
     table: WritableTable
     others: Table | None
     notes: list[str] = field(default_factory=list)
+    adds_column: bool = False
 
 
 def give_back(table: WritableTable, sources: Sequence[Table], options: ReadOptions) -> GivenBack:
@@ -110,8 +113,6 @@ def give_back(table: WritableTable, sources: Sequence[Table], options: ReadOptio
     if not given_rows.any() and (column is not None or others is not None):
         return GivenBack(table, others, notes)
     every = _concatenated(labels)
-    if column is None:
-        notes.append(f"{table.name} has no column {options.target!r}: it was added as the last one")
     blank = pa.nulls(table.n_rows) if cells is None else cells
     blank = filled_up(blank, every.type)
     if table.is_text and column is None:
@@ -121,7 +122,8 @@ def give_back(table: WritableTable, sources: Sequence[Table], options: ReadOptio
         every = as_type(every, blank.type, where=names, table=table.name)
     index = np.where(given_rows, table.n_rows + place, np.arange(table.n_rows))
     merged = pa.concat_arrays([blank, every]).take(pa.array(index))
-    return GivenBack(RelabeledTable(table, options.target, column, merged, given_rows, given_rows), others, notes)
+    table = RelabeledTable(table, options.target, column, merged, given_rows, given_rows)
+    return GivenBack(table, others, notes, adds_column=column is None)
 
 
 def together(table: Table, sources: Sequence[Table], options: ReadOptions) -> Table:

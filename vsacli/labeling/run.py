@@ -18,7 +18,7 @@ import numpy as np
 from vsacli import prepare
 from vsacli.errors import DataError, UsageError
 from vsacli.inference.answers import Answers
-from vsacli.labeling.answers import Labels, certain, count_by_class, spell
+from vsacli.labeling.answers import Labels, certain, count_by_class, note_on_added, spell
 from vsacli.labeling.job import Job, LabelOptions, LabelReport
 from vsacli.labeling.shares import note_on_shares, proportions_of
 from vsacli.support.privacy import quoted
@@ -195,6 +195,8 @@ def begin(
 
         returned = give_back(table, sources, options)
         table, others, notes = returned.table, returned.others, returned.notes
+        if returned.adds_column:
+            notes.append(note_on_added(table.name, options.target))
     context, column, target = find_target(table, others, options)
     report = describe(table, options, context, target)
     report.notes += notes
@@ -214,7 +216,7 @@ def _for_a_look(job: Job) -> tuple[Checkpoint | None, Attributes[np.ndarray] | N
 
 
 def find_target(
-    table: Table, labeled: Table | None, options: LabelOptions
+    table: Table, labeled: Table | None, options: prepare.ReadOptions
 ) -> tuple[LabeledContext | None, int | None, Target]:
     """The labels of the rows of `labeled`, if given, then of `table`; and the target's place in `table`."""
     if labeled is None:
