@@ -3,7 +3,7 @@
     python benchmarks/student.py [--rows 120000] [--checkpoint PATH]
 
 Each table has a known truth: groups of rows with normal attributes, and tasks of the synthetic prior. It is answered
-twice by the same network with 10 labels a class: with the student (`vsa label --fast`), and by the network alone.
+twice by the same network with 10 labels a class: with the student, and by the network alone (`vsa label --exact`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import torch
 
 from vsacli.checkpoints.resolve import load_checkpoint
 from vsacli.inference.answers import Answers
-from vsacli.inference.config import InferenceConfig
+from vsacli.inference.config import STUDENT_FROM, InferenceConfig
 from vsacli.inference.predict import predict
 from vsacli.tasks.prior_source import random_tasks
 
@@ -32,7 +32,7 @@ def tables(rows: int) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
     x = np.stack([y * rng.normal(0.8, 0.2) + rng.normal(size=rows) for _ in range(20)], 1)
     x[:, 1::2] = np.round(2 * x[:, 1::2])
     yield "groups", x.astype(np.float32), y
-    for i, (attributes, classes) in enumerate([(8, 2), (12, 3), (20, 5), (16, 2)]):
+    for i, (attributes, classes) in enumerate([(8, 2), (12, 3), (20, 5), (16, 2), (10, 2), (30, 4), (6, 3), (24, 8)]):
         xs, ys = random_tasks(rng, "classification", 1, rows, attributes, classes)
         yield f"prior {i + 1}", xs[0], np.unique(ys[0], return_inverse=True)[1]
 
@@ -45,7 +45,7 @@ def main() -> None:
     args = parser.parse_args()
     torch.set_num_threads(1)
     checkpoint = load_checkpoint(args.checkpoint, kind="classification")
-    with_student = InferenceConfig(device="cpu", student_from=min(args.rows // 2, 65_536))
+    with_student = InferenceConfig(device="cpu", student_from=min(args.rows // 2, STUDENT_FROM))
     for name, x, y in tables(args.rows):
         n_classes = int(y.max()) + 1
         given = np.zeros(len(y), bool)

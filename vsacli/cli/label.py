@@ -49,7 +49,7 @@ Examples:
   vsa label data.csv -t class -o labeled.csv --report report.html --suggest 20 --suggest-to next.csv
   vsa label data.csv -t disease --proportions yes=2%,no=98% -o labeled.csv
   vsa label new.parquet -t price --labeled old.parquet -o new.parquet
-  vsa label million.csv -t class --fast -o labeled.csv
+  vsa label million.csv -t class -o labeled.csv
   gzip -dc data.csv.gz | vsa label - -t class --json summary.json | gzip > labeled.csv.gz
 """
 
@@ -106,12 +106,12 @@ def label(
         ),
     ] = None,
     ask: Ask = None,
-    fast: Annotated[
+    exact: Annotated[
         bool,
         typer.Option(
-            "--fast",
-            help="Of 65,536 different rows or more, let trees that imitate the network answer most: two to four times "
-            "as fast, and some tenths of a point less accurate.",
+            "--exact",
+            help="Let the network itself answer every row. By default, of 65,536 different rows or more, a small "
+            "network answers most, which has learned to answer as the large one does.",
         ),
     ] = False,
     report: Report = None,
@@ -155,7 +155,7 @@ def label(
         confidence=confidence,
         proba=proba,
         min_confidence=min_confidence,
-        fast=fast,
+        exact=exact,
     )
     options = replace(
         options,
@@ -169,8 +169,6 @@ def label(
     if not folder:
         refuse_options_of_folders(file, engine, workers, ray_address)
         check_output(output, inputs=inputs)  # before the work, not after it
-    elif fast:
-        raise UsageError(f"--fast is for one file; the parts of the folder {file} are answered one by one")
     elif header_line is not None:
         raise UsageError(f"--header-line is for a text file; the folder {file} is read as Parquet parts")
     if ask is not None:

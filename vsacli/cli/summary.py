@@ -30,7 +30,7 @@ RECORD = {
     "checkpoint": "the network; null if none was needed",
     "device": "where it ran; null if none was needed",
     "graph_rows": "rows, labeled or not, of the graph that the network read; 0 if it read none",
-    "student_rows": "rows answered by trees that imitate the network; 0 without --fast, or if there are not very many",
+    "student_rows": "rows answered by a small network that imitates the large one; 0 with --exact and for fewer rows",
     "seed": "--seed",
     "filled": "number of filled cells",
     "filled_by_class": "the same for each class; null for a regression",
@@ -67,8 +67,8 @@ def facts_of(report: LabelReport) -> list[Fact]:
         facts.append(("graph", f"neighbours among {report.graph_rows:,} rows, {free:,} of them without a label"))
     if report.student_rows:
         by_network = max(0, report.missing - report.student_rows)
-        by_trees = f"{report.student_rows:,} rows by trees that imitate the network"
-        facts.append(("answered", f"{by_trees}, {by_network:,} by the network (all without --fast)"))
+        by_student = f"{report.student_rows:,} rows by a small network that imitates the large one"
+        facts.append(("answered", f"{by_student}, {by_network:,} by the large one (all with --exact)"))
     if report.missing:
         facts.append(("filled", f"{sum(report.filled.values()):,}{_per_class(report.filled)}"))
     if report.assumed:

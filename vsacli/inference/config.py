@@ -14,7 +14,6 @@ GROUP = 128
 LARGEST_GROUP = 512
 """... and the most for numbers, reached from 51 labels on: many labels can tell many attributes apart."""
 
-
 STUDENT_FROM = 65_536
 """Different unlabeled rows from which a student saves more than it costs (benchmarks/student.py)."""
 
@@ -33,7 +32,7 @@ class InferenceConfig:
     memory: int = 400 << 20  # bytes that a pass may take, about
     least_chunk: int = 16  # unlabeled rows below which a pass is not cut further
     views: int = 1  # passes averaged: the table as it is, then with the signs of random attributes turned
-    student_from: int | None = None  # different unlabeled rows from which a student is taught; None: never
+    student_from: int | None = STUDENT_FROM  # different unlabeled rows from which a student is taught; None: never
     at_a_time: int | None = None  # passes side by side on a CPU, one thread each; None: as torch has threads
 
 

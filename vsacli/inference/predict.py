@@ -13,7 +13,7 @@ better than those from all attributes at once, of which the network never saw so
 A network that reads the structure of the whole table is given it for the rows of each chunk
 (:mod:`vsacli.inference.structure`).
 
-Of very many rows, if asked for, a student answers those on which it is sure to agree with the network
+Of very many rows, a student answers those on which it agrees with the network as the network does with itself
 (:mod:`vsacli.inference.student`).
 
 Which rows share a chunk, and in which order rows and attributes enter the network, depends on their
@@ -38,7 +38,7 @@ from vsacli.inference.config import InferenceConfig, check_classes
 from vsacli.inference.order import signs
 from vsacli.inference.passes import PassRows
 from vsacli.inference.reading import BESIDE, Known, Reading
-from vsacli.inference.student import CHECKED, TAUGHT, Student, can_be_taught
+from vsacli.inference.student import CHECKED, TAUGHT, Student, student_pays
 from vsacli.support.progress import Progress, silent
 from vsacli.support.threads import numpy_on_one_thread
 
@@ -147,13 +147,15 @@ def _in_turn(
 ) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
     """The answers (rows, width) for slices of ``read``, one after the other, and which of them are a student's (rows,).
 
-    Of very many rows the network reads the first ones, which are a random choice; a student that has learned from its
-    answers is asked about the others, and the network about those where the student is not to be trusted, beside random
-    rows: doubtful rows alone would have only each other to compare with. ``tell`` is called with the number of rows
-    that are done.
+    Of very many rows the network reads the first ones, which are a random choice, and some of them twice. A student that
+    has learned from its answers is asked about the others, and the network about those where the student is not to be
+    trusted, beside random rows: doubtful rows alone would have only each other to compare with. ``tell`` is called with
+    the number of rows that are done.
     """
     n = len(read)
-    if not _student_pays(reading, n):
+    if not reading.runner.config.can_be_asked or not student_pays(
+        reading.config.student_from, n, reading.x.shape[1], reading.n_classes
+    ):
         for rows, found in _by_network(reading, read, tell):
             yield rows, found, np.zeros(len(found), bool)
         return
@@ -162,7 +164,10 @@ def _in_turn(
     for rows, found in _by_network(reading, read[:first], tell):
         parts.append(found)
         yield rows, found, np.zeros(len(found), bool)
-    student = Student.taught(take_rows(reading.x, reading.rows[read[:first]]), np.concatenate(parts), reading.classes)
+    checked, beside = read[TAUGHT:first], read[:TAUGHT]
+    again = np.concatenate([found for _, found in _by_network(reading, checked, lambda _: None, beside)])
+    taught = take_rows(reading.x, reading.rows[read[:first]])
+    student = Student.taught(taught, np.concatenate(parts), again, reading.classes)
     step = n if student is None else _STUDENT_ROWS
     for start in range(first, n, step):
         rows = slice(start, min(n, start + step))
@@ -176,14 +181,6 @@ def _in_turn(
             found[doubtful[part]] = better
         tell(rows.stop)
         yield rows, found, kept
-
-
-def _student_pays(reading: Reading, n: int) -> bool:
-    """Whether a student answers most of ``n`` rows sooner than the network would."""
-    least = reading.config.student_from
-    if least is None or n < max(least, TAUGHT + CHECKED) or not reading.runner.config.can_be_asked:
-        return False
-    return can_be_taught(reading.x.shape[1], reading.n_classes)
 
 
 def _by_network(

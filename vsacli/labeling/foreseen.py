@@ -42,6 +42,7 @@ def _seconds_of_the_network(job: Job, target: Target, x: np.ndarray) -> float:
     from vsacli.checkpoints.resolve import load_checkpoint
     from vsacli.inference.config import InferenceConfig, check_classes
     from vsacli.inference.predict import predict
+    from vsacli.inference.student import CHECKED, TAUGHT, student_pays
 
     classification = target.kind == "classification"
     if classification:
@@ -57,5 +58,8 @@ def _seconds_of_the_network(job: Job, target: Target, x: np.ndarray) -> float:
     known = np.arange(len(rows)) < len(given)
     answers = predict(checkpoint, x[rows], known, y, len(target.classes) if classification else 0, config=config)
     job.report.checkpoint, job.report.device = checkpoint.name, answers.device
-    chunks = max(1.0, len(others) / config.chunk_rows)
+    by_network = len(others)
+    if not job.options.exact and student_pays(config.student_from, len(others), x.shape[1], len(target.classes)):
+        by_network = TAUGHT + 2 * CHECKED  # if the student is trusted; what it takes itself is little
+    chunks = max(1.0, by_network / config.chunk_rows)
     return loaded - start + (time.monotonic() - loaded) * chunks

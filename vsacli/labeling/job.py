@@ -28,7 +28,7 @@ class LabelOptions(ReadOptions):
     confidence: bool = False  # add <target>_confidence, or <target>_std
     proba: bool = False  # add <target>_proba_<class>
     min_confidence: float | None = None  # leave less certain cells as they are
-    fast: bool = False  # of very many rows, a student of the network answers most
+    exact: bool = False  # no student of the network answers for it, however many rows there are
     proportions: KnownProportions | None = None  # shares of the classes among all rows of the table
 
 

@@ -271,15 +271,15 @@ def describe(table: Table, options: LabelOptions, context: LabeledContext | None
 def _ask_network(
     checkpoint: Checkpoint, x: np.ndarray | CompactAttributes, target: Target, job: Job, best_only: bool
 ) -> Answers:
-    from vsacli.inference.config import STUDENT_FROM, InferenceConfig
+    from vsacli.inference.config import InferenceConfig
     from vsacli.inference.predict import predict
     from vsacli.inference.reading import Known
 
     given = target.given
     classification = target.kind == "classification"
     config = InferenceConfig(device=job.options.device, seed=job.options.seed, best_only=best_only)
-    if job.options.fast:
-        config = replace(config, student_from=STUDENT_FROM)
+    if job.options.exact:
+        config = replace(config, student_from=None)
     prediction = predict(
         checkpoint,
         x,

@@ -133,6 +133,7 @@ def _add_up(report: LabelReport, parts: Sequence[Part], reports: dict[str, PartR
         for name, count in one.filled.items():
             report.filled[name] = report.filled.get(name, 0) + count
         report.left_empty += one.left_empty
+        report.student_rows += one.student_rows
         report.device = report.device or one.device
     missing = sum(one.missing for one in ordered)
     if missing and report.kind == "classification":

@@ -34,6 +34,7 @@ class PartReport:
     left_empty: int = 0
     confidence: float = 0.0  # summed over the missing cells
     std: float = 0.0
+    student_rows: int = 0
     device: str | None = None
     notes: list[str] = field(default_factory=list)
     size: int = -1  # of the labeled part, in bytes, and when it was written
@@ -95,6 +96,7 @@ def _label_part(plan: Plan, part: Part, output: str, at_a_time: int, progress: P
         left_empty=report.left_empty,
         confidence=(report.mean_confidence or 0.0) * len(rows),
         std=(report.mean_std or 0.0) * len(rows),
+        student_rows=answers.student_rows,
         device=answers.device,
         notes=report.notes,
         size=state.st_size,
@@ -141,6 +143,8 @@ def _answer(
         best_only=not options.proba,
         at_a_time=at_a_time,
     )
+    if options.exact:
+        config = replace(config, student_from=None)
     beside = _companions(network, plan, part, config.chunk_rows - len(rows))
     stacked = np.concatenate([network.labeled, x, beside])
     labeled = np.arange(len(stacked)) < len(network.labeled)
