@@ -1,6 +1,6 @@
 """What a student saves on tables of very many rows, and what it costs in right answers.
 
-    python benchmarks/student.py [--rows 120000] [--checkpoint PATH]
+    python benchmarks/student.py [--rows 60000] [--checkpoint PATH]
 
 Each table has a known truth: groups of rows with normal attributes, and tasks of the synthetic prior. It is answered
 twice by the same network with 10 labels a class: with the student, and by the network alone (`vsa label --exact`).
@@ -40,7 +40,7 @@ def tables(rows: int) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
 def main() -> None:
     """Print a line for each table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--rows", type=int, default=120_000)
+    parser.add_argument("--rows", type=int, default=60_000)
     parser.add_argument("--checkpoint")
     args = parser.parse_args()
     torch.set_num_threads(1)

@@ -110,7 +110,7 @@ def label(
         bool,
         typer.Option(
             "--exact",
-            help="Let the network itself answer every row. By default, of 65,536 different rows or more, a small "
+            help="Let the network itself answer every row. By default, of 32,768 different rows or more, a small "
             "network answers most, which has learned to answer as the large one does.",
         ),
     ] = False,

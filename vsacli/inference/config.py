@@ -14,7 +14,7 @@ GROUP = 128
 LARGEST_GROUP = 512
 """... and the most for numbers, reached from 51 labels on: many labels can tell many attributes apart."""
 
-STUDENT_FROM = 65_536
+STUDENT_FROM = 32_768
 """Different unlabeled rows from which a student saves more than it costs (benchmarks/student.py)."""
 
 

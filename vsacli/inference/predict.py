@@ -147,10 +147,10 @@ def _in_turn(
 ) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
     """The answers (rows, width) for slices of ``read``, one after the other, and which of them are a student's (rows,).
 
-    Of very many rows the network reads the first ones, which are a random choice, and some of them twice. A student that
-    has learned from its answers is asked about the others, and the network about those where the student is not to be
-    trusted, beside random rows: doubtful rows alone would have only each other to compare with. ``tell`` is called with
-    the number of rows that are done.
+    Of very many rows the network reads the first ones, which are a random choice, and some of them twice. A student
+    that has learned from its answers is asked about the others, and the network about those where the student is not to
+    be trusted, beside random rows: doubtful rows alone would have only each other to compare with. ``tell`` is called
+    with the number of rows that are done.
     """
     n = len(read)
     if not reading.runner.config.can_be_asked or not student_pays(

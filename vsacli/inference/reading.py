@@ -5,7 +5,7 @@ x (n, M), labeled rows, y --> contexts of labeled rows, groups of attributes, ro
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 BESIDE = 256
 """Unlabeled rows that are read, with the labeled ones, where all others are only asked about."""
 
-ASKED_CHUNKS = 2
+ASKED_CHUNKS = 1
 """So many times the rows of a chunk are then asked about at once: a processor's cache holds no more."""
 
 
@@ -137,8 +137,7 @@ class Reading:
     @cached_property
     def asked_rows(self) -> int:
         """Unlabeled rows that are asked about at once, at most, if none of them reads another."""
-        config = replace(self.config, chunk_rows=ASKED_CHUNKS * self.config.chunk_rows)
-        return rows_that_fit(config, self.runner, len(self.contexts[0]) + BESIDE, max(map(len, self.groups)))
+        return rows_that_fit(self.config, self.runner, len(self.contexts[0]) + BESIDE, max(map(len, self.groups)))
 
     @cached_property
     def structure(self) -> KnownStructure | None:
