@@ -3,12 +3,12 @@
     python benchmarks/race.py --data CORPUS --minutes 6 [--seeds 0,1] base cells=8000 muon_rate=0.02,weight_decay=0.03
     python benchmarks/race.py --data CORPUS --tasks 4000 base average=0.99
 
-An entry names fields to set otherwise than in the recipe of the bundled network for classes: of the network (VSAConfig),
-the episodes (EpisodeConfig) or the run (TrainConfig). Runs end after so many minutes of the processor, of the process
-that trains alone, or after so many tasks, if what is compared costs the same: other work on a machine slows a process
-down in processor time as well. Prints for each entry its tasks and minutes, the mean loss and accuracy of its averaged
-weights on families of validation tables (the paper's setting and all other rows unlabeled, in equal parts), and the
-minutes until the loss was first below each of ``--losses``. Validation does not count.
+An entry names fields to set otherwise than in the recipe of the bundled network for classes: of the network
+(VSAConfig), the episodes (EpisodeConfig) or the run (TrainConfig). Runs end after so many minutes of the processor, of
+the process that trains alone, or after so many tasks, if what is compared costs the same: other work on a machine slows
+a process down in processor time as well. Prints for each entry its tasks and minutes, the mean loss and accuracy of its
+averaged weights on families of validation tables (the paper's setting and all other rows unlabeled, in equal parts),
+and the minutes until the loss was first below each of ``--losses``. Validation does not count.
 """
 
 from __future__ import annotations
@@ -152,11 +152,9 @@ def main() -> None:
             until = [next((f"{f['seconds'] / 60:.1f}" for f in found if f["valid_loss"] < v), "-") for v in limits]
             last = found[-1]
             ends.append((last["valid_loss"], last["valid_accuracy"]))
-            print(
-                f"{entry:44} {seed:4} {last['tasks']:7,} {last['seconds'] / 60:7.1f} {last['valid_loss']:.4f}   {last['valid_accuracy']:.4f}   "
-                + " ".join(until),
-                flush=True,
-            )
+            size = f"{last['tasks']:7,} {last['seconds'] / 60:7.1f}"
+            end = f"{last['valid_loss']:.4f}   {last['valid_accuracy']:.4f}   {' '.join(until)}"
+            print(f"{entry:44} {seed:4} {size} {end}", flush=True)
         if len(ends) > 1:
             loss, accuracy = np.mean(ends, 0)
             print(f"{'':44} mean                 {loss:.4f}   {accuracy:.4f}", flush=True)

@@ -34,6 +34,8 @@ def tables(rows: int) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
     yield "groups", x.astype(np.float32), y
     for i, (attributes, classes) in enumerate([(8, 2), (12, 3), (20, 5), (16, 2), (10, 2), (30, 4), (6, 3), (24, 8)]):
         xs, ys = random_tasks(rng, "classification", 1, rows, attributes, classes)
+        if len(np.unique(xs[0][:1000], axis=0)) < 500:
+            continue  # most rows are alike: there is nothing to save
         yield f"prior {i + 1}", xs[0], np.unique(ys[0], return_inverse=True)[1]
 
 

@@ -1,14 +1,15 @@
 """What reading a wide table in groups of attributes does to the answers, and to time.
 
     python benchmarks/wide.py --suite DIR --labels 1,5,10
-    python benchmarks/wide.py --suite DIR --kind regression --labels 10,50 --sizes 64,128
+    python benchmarks/wide.py --suite DIR --kind regression --labels 10,50 --sizes 64,128,all
 
 Every table of the suite with at least --least attributes, validation tables and others: from each, so many labels (a
 class) are drawn and 20 more rows (per class; for numbers 80 in all) of at most five classes are left unlabeled. For
 regression there are few such tables, so tables of 600 attributes are also made: of a few hidden factors, of sparse
 linear effects, of hidden factors seen through tanh. Accuracies are means over classes, errors are squared and in units
-of the spread of the rows asked. Groups are of so many attributes; "all" is one group. Tables that the network was
-trained on (with at most 64 of their attributes at a time) are among these: compare groups here, not methods.
+of the spread of the rows asked. Groups are of so many attributes; "all" is one group, "default" what `vsa label` does:
+of very many attributes only those are read that tell most of the classes. Tables that the network was trained on (with
+at most 64 of their attributes at a time) are among these: compare groups here, not methods.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections import defaultdict
+from dataclasses import replace
 
 import numpy as np
 
@@ -27,7 +29,7 @@ from vsacli.inference.config import InferenceConfig
 from vsacli.inference.predict import predict
 from vsacli.kinds import TaskKind
 
-ALL = 1 << 30
+ALL, DEFAULT = 1 << 30, 0
 Task = tuple[np.ndarray, np.ndarray, np.ndarray]  # x (N, M), y (N,) and labeled (N,), labeled rows first
 
 
@@ -68,7 +70,9 @@ def made(name: str, seed: int, n: int = 400, m: int = 600) -> tuple[np.ndarray, 
 def score(checkpoint: Checkpoint, task: Task, size: int) -> float:
     """Balanced accuracy, or squared error in units of the spread of the rows asked."""
     x, y, labeled = task
-    config = InferenceConfig(device="cpu", attributes_together=(size * 3 // 2, size))
+    config = InferenceConfig(device="cpu")
+    if size != DEFAULT:
+        config = replace(config, attributes_together=(size * 3 // 2, size))
     n_classes = int(y.max()) + 1 if checkpoint.kind == "classification" else 0
     answer = predict(checkpoint, x, labeled, y[labeled], n_classes, config=config)
     truth = y[~labeled]
@@ -85,7 +89,7 @@ def main() -> None:
     parser.add_argument("--kind", choices=["classification", "regression"], default="classification")
     parser.add_argument("--checkpoint")
     parser.add_argument("--labels", default="1,5,10")
-    parser.add_argument("--sizes", default="64,128,256,512", help="attributes of a group")
+    parser.add_argument("--sizes", default="64,128,256,512,all", help="attributes of a group")
     parser.add_argument("--least", type=int, default=200, help="least attributes of a table")
     parser.add_argument("--repeats", type=int, default=4, help="draws of each table")
     args = parser.parse_args()
@@ -98,9 +102,10 @@ def main() -> None:
     ]
     if kind == "regression":
         tables += [(f"{name} {seed}", *made(name, seed)) for name in ("factors", "sparse", "tanh") for seed in (0, 1)]
-    sizes = [*map(int, args.sizes.split(",")), ALL]
+    names = {ALL: "all", DEFAULT: "default"}
+    sizes = [*(ALL if size == "all" else int(size) for size in args.sizes.split(",")), DEFAULT]
     print(f"{len(tables)} tables: {', '.join(f'{name} ({x.shape[1]})' for name, x, _ in tables)}")
-    print("labels   " + "".join(f"{'all' if s == ALL else s:>9}" for s in sizes))
+    print("labels   " + "".join(f"{names.get(s, s):>9}" for s in sizes))
     spent: dict[int, float] = defaultdict(float)
     for labels in map(int, args.labels.split(",")):
         found: dict[int, list[float]] = defaultdict(list)

@@ -13,7 +13,7 @@ import numpy as np
 
 from vsacli.attributes.packed import CompactAttributes, take_rows
 from vsacli.errors import DataError
-from vsacli.inference.config import InferenceConfig, attributes_together
+from vsacli.inference.config import MOST_ATTRIBUTES, InferenceConfig, attributes_together
 from vsacli.inference.device import choose_device
 from vsacli.inference.order import attribute_groups, attribute_signatures, reading_order, row_order
 from vsacli.inference.passes import Runner, TargetScale, deal_contexts, rows_that_fit
@@ -110,7 +110,17 @@ class Reading:
     def groups(self) -> list[np.ndarray]:
         """Attributes that are read together, in the order in which they are read."""
         sizes = attributes_together(self.config, self.checkpoint.kind, len(self.support))
-        return attribute_groups(self.signatures, *sizes, self.config.seed)
+        chosen = self.chosen
+        return [chosen[group] for group in attribute_groups(self.signatures[chosen], *sizes, self.config.seed)]
+
+    @cached_property
+    def chosen(self) -> np.ndarray:
+        """Attributes that are read: all, or of very many for classes, those that tell most."""
+        told = None if self.structure is None else self.structure.telling
+        if told is None or self.config.attributes_together is not None:
+            return np.arange(len(self.signatures))
+        best = np.lexsort((self.signatures, -told.round(9)))  # rounded, as sums differ with the order of rows
+        return np.sort(best[:MOST_ATTRIBUTES])
 
     @cached_property
     def support_order(self) -> np.ndarray:

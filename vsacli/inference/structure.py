@@ -14,9 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vsacli.attributes.packed import CompactAttributes, take_rows
+from vsacli.inference.config import MOST_ATTRIBUTES
 from vsacli.inference.order import exact_hashes, reading_order, row_order
 from vsacli.inference.passes import deal_contexts
 from vsacli.structure import RowStructure, TableStructure
+from vsacli.structure.telling import telling
 
 LANDMARKS = 2048
 """Rows that a graph has at most: it takes about a second, and memory for a matrix between them."""
@@ -38,6 +40,9 @@ class KnownStructure:
         The landmark of each labeled row; -1 for those that are not landmarks.
     hashes, places : ndarray, shape (number of unlabeled landmarks,)
         Their contents, sorted, and their landmarks.
+    telling : ndarray, shape (M,), optional
+        How much each attribute tells of the classes (:func:`vsacli.structure.telling.telling`), if there are so many
+        that not all of them are read.
     """
 
     table: TableStructure
@@ -45,6 +50,7 @@ class KnownStructure:
     labeled: NDArray[np.int64]
     hashes: NDArray[np.uint64]
     places: NDArray[np.int64]
+    telling: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         return len(self.table.of_landmarks)
@@ -109,7 +115,10 @@ def structure_of(
     labeled[chosen] = np.arange(len(chosen))
     hashes = exact_hashes(values[len(chosen) :])
     by_hash = np.argsort(hashes, kind="stable")
-    return KnownStructure(table, order, labeled, hashes[by_hash], by_hash + len(chosen))
+    told = None
+    if n_classes and x.shape[1] > MOST_ATTRIBUTES:
+        told = telling(values, table.class_shares, np.arange(len(chosen)), target[chosen])
+    return KnownStructure(table, order, labeled, hashes[by_hash], by_hash + len(chosen), told)
 
 
 def structure_of_table(

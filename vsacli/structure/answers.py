@@ -14,6 +14,9 @@ STRENGTHS = (0.99, 0.9, 0.6)
 WITHOUT_MASS = 1
 """The strength, by number, at which classes are also answered by the plain sum over their labels."""
 
+SHARES = 1
+"""The answer of :func:`class_answers`, by number, that is taken where one is asked for: of the middle strength."""
+
 CLASS_ANSWERS = len(STRENGTHS) + 1
 """Answers that may be followed: logarithms of class shares."""
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from vsacli.structure.answers import class_answers, number_answers
+from vsacli.structure.answers import SHARES, class_answers, number_answers
 from vsacli.structure.graph import Graph
 from vsacli.structure.metric import Floats, Metric
 
@@ -116,6 +116,13 @@ class TableStructure:
         weights = np.clip(values, 0, 1) ** MEMORY_OF_WALKS
         found = (np.ascontiguousarray(v, np.float32) for v in (coordinates, weights, answers))
         return cls(metric, graph, RowStructure(*found))
+
+    @property
+    def class_shares(self) -> NDArray[np.float64]:
+        """Shares of the classes (n, C) of each landmark, as labels spread along the graph; equal ones where none do."""
+        logs = np.nan_to_num(self.of_landmarks.answers[:, :, SHARES].astype(np.float64))
+        shares = np.exp(logs - logs.max(1, keepdims=True))
+        return shares / shares.sum(1, keepdims=True)
 
     def at(self, x: np.ndarray) -> RowStructure:
         """The structure of any rows (u, M): that of their nearest landmarks, averaged by closeness."""
