@@ -16,7 +16,7 @@ from vsacli.inference.config import InferenceConfig
 from vsacli.inference.embed import embed
 from vsacli.inference.order import attribute_signatures
 from vsacli.inference.predict import predict
-from vsacli.inference.reading import Known
+from vsacli.inference.reading import Known, Reading
 from vsacli.inference.structure import KnownStructure, structure_of_table
 from vsacli.structure import RowStructure
 
@@ -199,3 +199,26 @@ def test_embeddings_have_the_attributes_alone(kind: str):
     assert vectors.shape == (len(task["x"]), task["x"].shape[1] * checkpoint.model.config.channels)
     without = embed(tiny_checkpoint(kind), task["x"], task["labeled"], task["y"], task.get("n_classes", 0), config=CPU)
     assert not np.allclose(vectors, without)
+
+
+def test_of_very_many_attributes_those_are_read_that_tell_the_classes(monkeypatch: pytest.MonkeyPatch):
+    for module in (structure_module, reading_module):
+        monkeypatch.setattr(module, "MOST_ATTRIBUTES", 8)
+    rng = np.random.default_rng(0)
+    y = np.arange(80) % 2
+    x = rng.normal(size=(80, 40)).astype(np.float32)
+    told = np.array([3, 11, 17, 29])
+    x[:, told] += 6 * y[:, None]
+    labeled = np.arange(80) < 10
+    network = tiny_checkpoint(structure=True)
+    reading = Reading(network, x, labeled, y[labeled], 2, CPU)
+    chosen = reading.chosen
+    assert len(chosen) == 8
+    assert set(told) <= set(chosen)
+    assert sorted(np.concatenate(reading.groups)) == chosen.tolist()
+    order = rng.permutation(40)
+    other = Reading(network, x[:, order], labeled, y[labeled], 2, CPU)
+    assert sorted(order[other.chosen]) == chosen.tolist()
+    rows = np.concatenate([np.arange(10), 10 + rng.permutation(70)])
+    other = Reading(network, x[rows], labeled, y[labeled], 2, CPU)
+    assert other.chosen.tolist() == chosen.tolist()

@@ -14,7 +14,10 @@ GROUP = 128
 LARGEST_GROUP = 512
 """... and the most for numbers, reached from 51 labels on: many labels can tell many attributes apart."""
 MOST_ATTRIBUTES = 512
-"""For classes, attributes that are read of a table with more: those that tell most (benchmarks/wide.py)."""
+"""For classes, attributes that are read of a table with more: those that tell most (benchmarks/wide.py) ..."""
+
+LABELS_THAT_TELL = 3
+"""... if there are so many labels per class: fewer do not tell which ones those are."""
 
 STUDENT_FROM = 32_768
 """Different unlabeled rows from which a student saves more than it costs (benchmarks/student.py)."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vsacli.attributes.packed import CompactAttributes, take_rows
-from vsacli.inference.config import MOST_ATTRIBUTES
+from vsacli.inference.config import LABELS_THAT_TELL, MOST_ATTRIBUTES
 from vsacli.inference.order import exact_hashes, reading_order, row_order
 from vsacli.inference.passes import deal_contexts
 from vsacli.structure import RowStructure, TableStructure
@@ -42,7 +42,7 @@ class KnownStructure:
         Their contents, sorted, and their landmarks.
     telling : ndarray, shape (M,), optional
         How much each attribute tells of the classes (:func:`vsacli.structure.telling.telling`), if there are so many
-        that not all of them are read.
+        that not all of them are read, and labels enough to judge them.
     """
 
     table: TableStructure
@@ -116,7 +116,7 @@ def structure_of(
     hashes = exact_hashes(values[len(chosen) :])
     by_hash = np.argsort(hashes, kind="stable")
     told = None
-    if n_classes and x.shape[1] > MOST_ATTRIBUTES:
+    if n_classes and x.shape[1] > MOST_ATTRIBUTES and len(support) >= LABELS_THAT_TELL * n_classes:
         told = telling(values, table.class_shares, np.arange(len(chosen)), target[chosen])
     return KnownStructure(table, order, labeled, hashes[by_hash], by_hash + len(chosen), told)
 
