@@ -1,6 +1,10 @@
 """Whether one checkpoint is better than another: the same episodes of validation tables, many draws of each, paired.
 
     python benchmarks/compare_checkpoints.py --suite DIR --kind regression RUN-A RUN-B [--draws 8]
+    python benchmarks/compare_checkpoints.py --suite DIR --pool RUN-A RUN-B [--draws 2]
+
+With ``--pool`` all other rows of a table, up to 600, are unlabeled, and the networks read their structure; without it
+episodes are those of the paper (20 unlabeled rows of each class).
 
 Prints for each checkpoint the accuracy (or squared error) by number of labels, the negative log likelihood, the seconds
 of processor time, and the mean difference to the first checkpoint with its standard error over families.
@@ -11,6 +15,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections import defaultdict
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -18,6 +23,7 @@ import torch
 from vsacli.checkpoints.resolve import load_checkpoint
 from vsacli.evaluation.suites import load_suite
 from vsacli.tasks.episode import Episode
+from vsacli.training.run import POOL_ROWS
 from vsacli.training.validate import ValidationPlan, batches_by_size, score_batch, validation_episodes
 
 CELLS = 30_000  # rows x slots answered together
@@ -50,12 +56,18 @@ def main() -> None:
     parser.add_argument("--suite", required=True)
     parser.add_argument("--split", default="valid")
     parser.add_argument("--kind", choices=("classification", "regression"), default="classification")
+    parser.add_argument("--pool", action="store_true", help="all other rows are unlabeled")
     parser.add_argument("--draws", type=int, default=8)
     parser.add_argument("--most-attributes", type=int, default=100, help="wider tables are left out")
     parser.add_argument("--seed", type=int, default=4242)
     args = parser.parse_args()
-    plan = ValidationPlan(repeats=args.draws, max_attributes=args.most_attributes, seed=args.seed)
-    episodes = validation_episodes(load_suite(args.suite, split=args.split), args.kind, plan)
+    suite, episodes = load_suite(args.suite, split=args.split), defaultdict[int, list[Episode]](list)
+    for draw in range(args.draws):
+        plan = ValidationPlan(repeats=1, max_attributes=args.most_attributes, seed=args.seed + draw)
+        if args.pool:
+            plan = replace(plan, repeats=0, pool_rows=POOL_ROWS)
+        for labels, group in validation_episodes(suite, args.kind, plan).items():
+            episodes[labels] += group
     families = {e.family for group in episodes.values() for e in group}
     score = "accuracy" if args.kind == "classification" else "squared error"
     count = sum(len(group) for group in episodes.values())
