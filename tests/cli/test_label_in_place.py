@@ -6,6 +6,9 @@ import csv
 import json
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tests.conftest import Result, Vsa
@@ -128,3 +131,90 @@ def test_labels_of_another_table_that_were_filled_in_there_are_not_learned_from(
     shown = vsa("eval", new, "-t", "label", "--labeled", label.path, "--methods", "centroid").stdout.decode()
     given = two_groups.given.count(True)
     assert f"{2 + given} rows, {given} with a label" in shown
+
+
+def columns_of(path: Path) -> list[str]:
+    return list(rows_of(path)[0])
+
+
+def test_added_columns_are_replaced(label, two_groups):
+    for _ in range(3):
+        result = label("--confidence", "--proba")
+        assert result.code == 0
+        assert "exists already" not in result.stderr
+        assert columns_of(label.path) == ["x", "y", "label", "label_confidence", "label_proba_a", "label_proba_b"]
+        assert sum(row["label_confidence"] != "" for row in rows_of(label.path)) == two_groups.given.count(False)
+    # a person adds a column behind, and takes a label back
+    lines = [f"{line},{'note' if i == 0 else i}" for i, line in enumerate(label.path.read_text().splitlines())]
+    label.path.write_text("\n".join([*lines, ""]))
+    assert f"labels: {two_groups.given.count(True)} given" in label("--confidence").stderr
+    assert columns_of(label.path) == ["x", "y", "label", "note", "label_confidence"]
+    assert [row["note"] for row in rows_of(label.path)] == [str(i + 1) for i in range(len(two_groups.truth))]
+    label()
+    assert columns_of(label.path) == ["x", "y", "label", "note"]
+    record = label.path.with_name("data.csv.vsa")
+    assert "added" not in json.loads(record.read_text())
+
+
+def test_a_column_of_the_same_name_that_a_person_wrote_stays(label, two_groups):
+    label("--confidence")
+    lines = label.path.read_text().splitlines()
+    own = [lines[0], *(line.rpartition(",")[0] + ",sure" for line in lines[1:]), ""]
+    label.path.write_text("\n".join(own))
+    assert "column label_confidence exists already; the new one is label_confidence_2" in label("--confidence").stderr
+    assert {row["label_confidence"] for row in rows_of(label.path)} == {"sure"}
+
+
+def test_columns_are_remembered_if_no_label_is_certain(label):
+    for _ in range(2):
+        label("--confidence", "--min-confidence", "1")
+        assert columns_of(label.path) == ["x", "y", "label", "label_confidence"]
+    label("--min-confidence", "1")
+    assert columns_of(label.path) == ["x", "y", "label"]
+    assert not label.path.with_name("data.csv.vsa").exists()
+
+
+@pytest.mark.parametrize("kind", ["string", "dictionary", "float32", "required"])
+def test_parquet_is_remembered_as_text_is(vsa, two_groups, tmp_path: Path, kind: str):
+    path = tmp_path / "data.parquet"
+    numbers = kind == "float32"
+    value = {label: i * 0.1 if numbers else label for i, label in enumerate("ab")}
+    blank = "" if kind == "required" else None
+    labels = [value[t] if g else blank for t, g in zip(two_groups.truth, two_groups.given, strict=True)]
+    of_type = {
+        "float32": pa.float32(), "dictionary": pa.dictionary(pa.int8(), pa.string())
+    }.get(kind, pa.string())  # fmt: skip
+    x, y = zip(*two_groups.rows, strict=True)
+    schema = pa.schema(
+        [("x", pa.float64()), pa.field("label", of_type, nullable=kind != "required"), ("y", pa.float64())],
+        {"pandas": json.dumps({"columns": [{"name": n, "field_name": n} for n in ("x", "label", "y")]})},
+    )
+    before = pa.table({"x": x, "label": pa.array(labels, of_type), "y": y}, schema)
+    pq.write_table(before, path, row_group_size=10, write_page_index=True, sorting_columns=[pq.SortingColumn(2)])
+    task = ("--task", "regression") if numbers else ()
+    certainty = "label_std" if numbers else "label_confidence"
+    files = []
+    for _ in range(3):
+        result = vsa("label", path, "-t", "label", "-o", path, "--confidence", *task)
+        assert result.code == 0, result.stderr
+        assert f"labels: {two_groups.given.count(True)} given" in result.stderr
+        files.append(path.read_bytes())
+        after = pq.read_table(path)
+        assert after.column_names == ["x", "label", "y", certainty]
+        assert after.select(["x", "y"]).equals(before.select(["x", "y"]))
+        assert len(json.loads((after.schema.metadata or {})[b"pandas"])["columns"]) == 4
+        assert "" not in after["label"].to_pylist()
+        assert after["label"].null_count == 0
+    assert "16 labels were filled in by an earlier run, says data.parquet.vsa" in result.stderr
+    assert files[1] == files[2]
+    assert not numbers or np.isclose(after["label"].to_pylist(), [value[t] for t in two_groups.truth], atol=0.05).all()
+    # without the option the column goes, and so do labels that are not certain
+    more = () if numbers else ("--min-confidence", "1")
+    vsa("label", path, "-t", "label", "-o", path, *task, *more)
+    after = pq.read_table(path)
+    assert after.column_names == before.column_names
+    assert numbers or after["label"].to_pylist() == labels
+    assert after.select(["x", "y"]).equals(before.select(["x", "y"]))
+    metadata = pq.ParquetFile(path).metadata
+    assert [metadata.row_group(g).total_byte_size > 0 for g in range(metadata.num_row_groups)] == [True] * 3
+    assert all(metadata.row_group(g).sorting_columns[0].column_index == 2 for g in range(3))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vsacli.labeling.extra_columns import plain_number
-from vsacli.labeling.relabeled import RelabeledTable
+from vsacli.labeling.relabeled import file_of
 from vsacli.labeling.rows_to_label import RowsToLabel
 from vsacli.tables.arrow_types import as_text
 from vsacli.tables.text.format import TextFormat
@@ -51,7 +51,7 @@ def spelled_certainty(value: float, *, classes: bool) -> str:
 
 def format_of(table: Table) -> TextFormat:
     """How rows of a table are written as text."""
-    table = table.base if isinstance(table, RelabeledTable) else table
+    table = file_of(table)
     return table.format if isinstance(table, TextTable) else TextFormat()
 
 

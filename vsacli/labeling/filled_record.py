@@ -27,7 +27,8 @@ from vsacli.errors import DataError, OutputError
 from vsacli.labeling.relabeled import RelabeledTable, label_cells
 from vsacli.support.atomic_files import replacing
 from vsacli.tables.arrow_types import as_text
-from vsacli.target.earlier_run import added_columns
+from vsacli.tables.without_columns import WithoutColumns
+from vsacli.target.earlier_run import added_columns, numbers_or_blank
 from vsacli.target.missing import normalize
 
 if TYPE_CHECKING:
@@ -54,10 +55,13 @@ class FilledRecord:
         Of the record.
     columns : dict of str to list
         The marks of each label column.
+    added : dict of str to list of str
+        The columns that the run added beside each label column (confidences and probabilities).
     """
 
     path: Path
     columns: dict[str, Marks] = field(default_factory=dict)
+    added: dict[str, list[str]] = field(default_factory=dict)
 
     @classmethod
     def beside(cls, file: str) -> FilledRecord:
@@ -72,6 +76,7 @@ class FilledRecord:
         try:
             read = json.loads(path.read_text(encoding="utf-8"))
             columns = {str(name): [(str(a), str(b)) for a, b in marks] for name, marks in read["filled"].items()}
+            added = {str(name): [str(other) for other in others] for name, others in read.get("added", {}).items()}
         except FileNotFoundError:
             return cls(path)
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
@@ -79,7 +84,7 @@ class FilledRecord:
                 f"{path.name}, beside {file}, is damaged: it says which labels vsa filled in; restore it, or delete it "
                 "to take all labels as given by hand"
             ) from None
-        return cls(path, columns)
+        return cls(path, columns, added)
 
     def save(self) -> None:
         """Write the record, or remove it if it holds nothing.
@@ -89,14 +94,26 @@ class FilledRecord:
         OutputError
         """
         filled = {name: marks for name, marks in self.columns.items() if marks}
+        added = {name: others for name, others in self.added.items() if others}
+        content = {"about": ABOUT, "filled": filled} | ({"added": added} if added else {})
         try:
-            if filled:
+            if filled or added:
                 with replacing(self.path) as fresh:
-                    fresh.write_text(json.dumps({"about": ABOUT, "filled": filled}) + "\n", encoding="utf-8")
+                    fresh.write_text(json.dumps(content) + "\n", encoding="utf-8")
             else:
                 self.path.unlink(missing_ok=True)
         except OSError as error:
             raise OutputError(f"cannot write {self.path}: {error.strerror or error}") from None
+
+    def with_run(self, target: str, marks: Marks, added: Sequence[str]) -> FilledRecord:
+        """The record of a run that filled the label column `target` and added columns."""
+        return FilledRecord(self.path, self.columns | {target: marks}, self.added | {target: list(added)})
+
+    def added_to(self, table: Table, target: str) -> list[int]:
+        """The places of the columns that a run added, unless they hold anything but numbers by now."""
+        names = self.added.get(target, [])
+        places = [j for j in added_columns(table.columns, target) if table.columns[j] in names]
+        return [j for j in places if numbers_or_blank(table.column(j)) is not None]
 
     def of_table(self, table: Table, target: str, column: int) -> np.ndarray:
         """Which labels of a table were filled in and are as they were then, bool (n,)."""
@@ -119,7 +136,7 @@ class FilledRecord:
 
 
 def without_filled(table: WritableTable, file: str, target: str, notes: list[str]) -> WritableTable:
-    """A table without the labels that an earlier run filled into its file; `notes` then says so.
+    """A table without what an earlier run filled and added to its file; `notes` then tells of the labels.
 
     Raises
     ------
@@ -129,13 +146,16 @@ def without_filled(table: WritableTable, file: str, target: str, notes: list[str
     import pyarrow as pa
 
     record = FilledRecord.beside(file)
-    if target not in record.columns or target not in table.columns:
+    if target not in table.columns:
         return table
+    if added := record.added_to(table, target):
+        table = WithoutColumns(table, added)
     column = table.find(target)
     filled = record.of_table(table, target, column)
     if not filled.any():
         return table
-    cells = label_cells(table, column).take(pa.array(np.arange(table.n_rows), mask=filled)).fill_null("")
+    cells = label_cells(table, column).take(pa.array(np.arange(table.n_rows), mask=filled))
+    cells = cells.fill_null("") if table.is_text else cells
     n = int(filled.sum())
     were = "label was" if n == 1 else "labels were"
     notes.append(f"{n:,} {were} filled in by an earlier run, says {record.path.name}: not learned from")
@@ -145,27 +165,24 @@ def without_filled(table: WritableTable, file: str, target: str, notes: list[str
 
 @contextlib.contextmanager
 def remembered(run: LabelingRun, file: str) -> Iterator[None]:
-    """Remember what a run fills into the file that it read; the block writes that file.
+    """Remember what a run fills into the file that it read, and adds to it; the block writes that file.
 
     At any moment the record knows the filled labels of the file as it is: before it is replaced and after.
     """
-    base = run.table
-    while isinstance(base, RelabeledTable):
-        base = base.base
-    if not base.is_text or base.n_rows > MOST_ROWS:
-        if base.n_rows > MOST_ROWS:
-            run.report.notes.append(
-                f"which labels were filled in is not remembered: {base.name} has more than {MOST_ROWS:,} rows"
-            )
+    if run.table.n_rows > MOST_ROWS:
+        run.report.notes.append(
+            f"which labels were filled in is not remembered: {run.table.name} has more than {MOST_ROWS:,} rows"
+        )
         yield
         return
-    old = FilledRecord.beside(file)
+    old, name = FilledRecord.beside(file), run.options.target
     rows, labels = run.filled_cells()
-    marks = list(_marks(run.table, run.options.target, run.column, rows, labels))
-    name = run.options.target
-    FilledRecord(old.path, old.columns | {name: [*old.columns.get(name, []), *marks]}).save()
+    marks = list(_marks(run.table, name, run.column, rows, labels))
+    added = [column.name for column in run.labels.extra if column.name != name]
+    before = {*old.added.get(name, []), *added}
+    old.with_run(name, [*old.columns.get(name, []), *marks], sorted(before)).save()
     yield
-    FilledRecord(old.path, old.columns | {name: marks}).save()
+    old.with_run(name, marks, added).save()
 
 
 def _marks(
@@ -174,7 +191,7 @@ def _marks(
     """The marks of the labels of some rows."""
     import pyarrow as pa
 
-    skipped = {column, *added_columns(table.columns, target)}
+    skipped = {column, *added_columns(table.columns, target), *table.nested}
     columns = [j for j in range(len(table.columns)) if j not in skipped]
     cells = [as_text(table.column(j).take(pa.array(rows))).to_pylist() for j in columns]
     for i, (row, label) in enumerate(zip(rows.tolist(), labels, strict=True)):

@@ -10,6 +10,7 @@ import numpy as np
 from vsacli.labeling.extra_columns import scatter
 from vsacli.tables.arrow_types import plain
 from vsacli.tables.table import ExtraColumn, find_column
+from vsacli.tables.without_columns import WithoutColumns
 from vsacli.target.earlier_run import added_columns
 
 if TYPE_CHECKING:
@@ -94,6 +95,8 @@ class RelabeledTable:
         rows: np.ndarray,
         values: pa.Array,
         extra: Sequence[ExtraColumn] = (),
+        *,
+        without: Sequence[int] = (),
     ) -> None:
         import pyarrow as pa
 
@@ -105,10 +108,17 @@ class RelabeledTable:
         order = np.argsort(every, kind="stable")
         every, cells = every[order], cells.take(pa.array(order))
         if self._in_file:
-            self.base.write(sink, target, every, cells, extra)
+            self.base.write(sink, target, every, cells, extra, without=without)
             return
         whole = ExtraColumn(self._columns[-1], scatter(cells, every, self.n_rows))
-        self.base.write(sink, 0, every[:0], cells[:0], [whole, *extra])
+        self.base.write(sink, 0, every[:0], cells[:0], [whole, *extra], without=without)
+
+
+def file_of(table: Table) -> Table:
+    """The table as its file has it."""
+    while isinstance(table, RelabeledTable | WithoutColumns):
+        table = table.base
+    return table
 
 
 def label_cells(table: Table, column: int) -> pa.Array:

@@ -92,10 +92,16 @@ class LabelingRun:
 
     def filled_cells(self) -> tuple[np.ndarray, list[str]]:
         """The rows of the table whose label is filled in, ascending, and these labels as text."""
+        import pyarrow as pa
+
+        from vsacli.labeling.relabeled import label_cells
         from vsacli.tables.arrow_types import as_text
 
         if self.column is not None:
-            return self.labels.rows, as_text(self.labels.values).to_pylist()
+            values, kind = self.labels.values, label_cells(self.table, self.column).type
+            if values.type != kind and not pa.types.is_null(kind):
+                values = values.cast(kind, safe=False)  # as they will be read
+            return self.labels.rows, as_text(values).to_pylist()
         texts = as_text(self.labels.extra[0].values).to_pylist()
         rows = [row for row, text in enumerate(texts) if text]
         return np.array(rows, np.int64), [texts[row] for row in rows]

@@ -96,10 +96,13 @@ class WritableTable(Table, Protocol):
         rows: np.ndarray,
         values: pa.Array,
         extra: Sequence[ExtraColumn] = (),
+        *,
+        without: Sequence[int] = (),
     ) -> None:
         """Write the same file with `values` at `rows` (ascending) of column `target`, and `extra` columns added.
 
-        A null value leaves its cell as it is; values of a text table are text.
+        A null value leaves its cell as it is; values of a text table are text. Of the columns of the file those at
+        the places `without` are left out.
         """
         ...
 

@@ -31,7 +31,7 @@ def filled_earlier(table: Table, target: str) -> np.ndarray | None:
     for suffix in ("confidence", "std"):
         places = [j for j, column in enumerate(table.columns) if column == f"{target}_{suffix}"]
         if len(places) == 1:
-            beside = _numbers(table.column(places[0]))
+            beside = numbers_or_blank(table.column(places[0]))
             if beside is not None and 0 < beside.sum() < len(beside):
                 return beside
     return None
@@ -67,7 +67,7 @@ def keep(target: Target, cells: pa.Array, filled: np.ndarray) -> Target:
     )
 
 
-def _numbers(cells: pa.Array) -> np.ndarray | None:
+def numbers_or_blank(cells: pa.Array) -> np.ndarray | None:
     """Which cells hold numbers, bool (n,); None if one is neither a number nor empty."""
     import pyarrow as pa
     import pyarrow.compute as pc

@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.tables.parquet.parquet_files import check_untouched, fill, labels, parquet, wide_table
+from tests.tables.parquet.parquet_files import LAYOUTS, check_untouched, fill, labels, parquet, wide_table
 from vsacli.errors import DataError, UsageError
 from vsacli.tables.parquet.table import ParquetTable
 from vsacli.tables.table import ExtraColumn
@@ -31,6 +32,39 @@ def test_added_columns_follow_the_others(store_schema: bool) -> None:
         assert file.schema_arrow.field("p").type == pa.float64()
         assert file.read()["p"].combine_chunks().equals(p)
         assert file.read()["w"].to_pylist() == word.to_pylist()
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS.keys())
+def test_added_columns_may_be_left_out_again(layout: dict) -> None:
+    data = parquet(wide_table(), **layout)
+    extra = [ExtraColumn("p", pa.array(np.linspace(0, 1, 12))), ExtraColumn("q", pa.array([None, 0.5] * 6))]
+    added = fill(data, "label", [2], pa.array(["hard"]), extra)
+    for rows, values in (([5], ["soft"]), ([], [])):
+        for more in ([], [ExtraColumn("p", pa.array([0.25] * 12))]):
+            sink = io.BytesIO()
+            table = ParquetTable(added, "in.parquet")
+            places = np.array(rows, np.int64), pa.array(values, pa.string())
+            table.write(sink, table.find("label"), *places, more, without=[table.find("p"), table.find("q")])
+            out = sink.getvalue()
+            check_untouched(data, out, "label", n_extra=len(more))
+            assert len(out) < len(added) + 1000
+            read = pq.read_table(io.BytesIO(out))
+            assert read.column_names == [*wide_table().column_names, *(column.name for column in more)]
+            filled = {2: "hard", **dict(zip(rows, values, strict=True))}
+            wanted = [filled.get(i, label) for i, label in enumerate(labels().to_pylist())]
+            assert read["label"].to_pylist() == wanted
+
+
+def test_columns_before_others_may_be_left_out() -> None:
+    frame = pd.DataFrame({"a": [1, 2], "label": ["x", None], "b": [3.0, 4.0]})
+    sink = io.BytesIO()
+    frame.to_parquet(sink)
+    table = ParquetTable(sink.getvalue(), "in.parquet")
+    out = io.BytesIO()
+    table.write(out, 1, np.array([1]), pa.array(["y"]), without=[0])
+    pd.testing.assert_frame_equal(
+        pd.read_parquet(io.BytesIO(out.getvalue())), frame.assign(label=["x", "y"])[["label", "b"]]
+    )
 
 
 def test_added_column_of_a_name_that_is_there() -> None:

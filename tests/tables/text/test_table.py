@@ -191,6 +191,44 @@ def test_an_extra_name_that_is_taken_is_refused():
         written(of, 1, {}, same)
 
 
+@pytest.mark.parametrize(
+    ("without", "expected"),
+    [
+        ([2], "a,label\r\n1,y\r\n\r\n2,x\n"),
+        ([0], 'label,"p, q"\r\ny,0.5\r\n\r\nx,"b, c"\n'),
+        ([0, 2], "label\r\ny\r\n\r\nx\n"),
+    ],
+)
+def test_columns_may_be_left_out(without: list[int], expected: str):
+    of = table('a,label,"p, q"\r\n1,,0.5\r\n\r\n2,x,"b, c"\n')
+    sink = io.BytesIO()
+    of.write(sink, 1, np.array([0]), pa.array(["y"]), without=without)
+    assert sink.getvalue().decode() == expected
+
+
+@given(file=files(), data=st.data())
+@settings(max_examples=150, deadline=None)
+def test_other_columns_stay_if_some_are_left_out(file: tuple[str, str], data: st.DataObject):
+    text, delimiter = file
+    try:
+        of = table(text, delimiter=delimiter)
+    except (DataError, UsageError):
+        return
+    places = range(len(of.columns))
+    kept = sorted(data.draw(st.sets(st.sampled_from(list(places)), min_size=2)))
+    extra = [ExtraColumn("extra", pa.array(["e"] * of.n_rows))] if data.draw(st.booleans()) else []
+    if "extra" in of.columns:
+        return
+    sink = io.BytesIO()
+    without = [j for j in places if j not in kept]
+    of.write(sink, kept[0], np.array([], dtype=np.int64), pa.array([], pa.string()), extra, without=without)
+    read = table(sink.getvalue(), delimiter=delimiter)
+    assert read.columns == [*(of.columns[j] for j in kept), *(column.name for column in extra)]
+    assert read.n_rows == of.n_rows
+    for i, j in enumerate(kept):
+        assert read.column(i).equals(of.column(j))
+
+
 def test_one_column():
     of = table('fruit\n"a, b"\n""\n\nc\n')
     assert of.columns == ["fruit"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -167,11 +167,12 @@ def _with_values(cells: pa.Array, rows: np.ndarray, values: pa.Array) -> pa.Arra
     dictionary = cells.dictionary
     values = values.cast(dictionary.type)
     known = set(dictionary.to_pylist())
-    new = [value for value in values.unique().to_pylist() if value not in known]
+    new = [value for value in values.unique().to_pylist() if value is not None and value not in known]
     if new:
         dictionary = pa.concat_arrays([dictionary, pa.array(new, type=dictionary.type)])
     place = {value: i for i, value in enumerate(dictionary.to_pylist())}
-    codes = pa.array([place[value] for value in values.to_pylist()], type=pa.int64())
+    codes = [None if value is None else place[value] for value in values.to_pylist()]
+    codes = pa.array(codes, type=pa.int64())
     indices = pa.concat_arrays([cells.indices.cast(pa.int64()), codes]).take(pa.array(take))
     return pa.DictionaryArray.from_arrays(indices.cast(pa.int32()), dictionary, ordered=cells.type.ordered)
 
@@ -229,6 +230,32 @@ def note_columns(footer: Footer, extra: Sequence[ExtraColumn]) -> None:
     entry = key_values(footer).get(b"pandas")
     if entry is not None:
         entry[2] = (BINARY, _with_pandas_columns(get(entry, 2), extra))
+
+
+def forget_columns(footer: Footer, places: Sequence[int], names: Collection[str]) -> None:
+    """Take columns out of what Arrow and pandas noted about the file's schema, if they did."""
+
+    def remove(schema: pa.Schema) -> pa.Schema:
+        for j in sorted(set(places), reverse=True):
+            schema = schema.remove(j)
+        noted = dict(schema.metadata or {})
+        if b"pandas" in noted:
+            schema = schema.with_metadata({**noted, b"pandas": _without_pandas_columns(noted[b"pandas"], names)})
+        return schema
+
+    change_arrow_schema(footer, remove)
+    entry = key_values(footer).get(b"pandas")
+    if entry is not None:
+        entry[2] = (BINARY, _without_pandas_columns(get(entry, 2), names))
+
+
+def _without_pandas_columns(note: bytes, names: Collection[str]) -> bytes:
+    try:
+        noted = json.loads(note)
+        noted["columns"] = [column for column in noted["columns"] if column["field_name"] not in names]
+    except (ValueError, KeyError, TypeError):  # not what pandas writes: leave it
+        return note
+    return json.dumps(noted).encode()
 
 
 def _with_pandas_columns(note: bytes, extra: Sequence[ExtraColumn]) -> bytes:

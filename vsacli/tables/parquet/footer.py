@@ -256,3 +256,14 @@ def add_columns(footer: Footer, elements: Iterable[Struct]) -> None:
         orders = get(footer.meta, File.COLUMN_ORDERS)
         if orders is not None:
             orders.append({1: (STRUCT, {})})  # TypeDefinedOrder
+
+
+def leave_out(footer: Footer, places: Iterable[int]) -> None:
+    """Take top-level columns without children out of the schema."""
+    schema, orders, fields = get(footer.meta, File.SCHEMA), get(footer.meta, File.COLUMN_ORDERS), footer.fields
+    for j in sorted(set(places), reverse=True):
+        _, leaves, at = fields[j]
+        del schema[at]
+        put(schema[0], Element.CHILDREN, get(schema[0], Element.CHILDREN) - 1)
+        if orders is not None:
+            del orders[leaves[0]]

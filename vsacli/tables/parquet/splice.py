@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import bisect
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import IO, BinaryIO
 
@@ -54,23 +54,12 @@ class _Cut:
     group: int | None = None
 
 
-def splice(
-    source: BinaryIO,
-    sink: IO[bytes],
-    footer: Footer,
-    leaf: int,
-    replaced: set[int],
-    new_chunk: Callable[[int], NewChunk],
-    added: Callable[[int], list[NewChunk]],
-) -> None:
-    """Copy a Parquet file with other data in one column, and with more columns.
+@dataclass(frozen=True)
+class Changes:
+    """What becomes of the columns of a file.
 
-    Parameters
+    Attributes
     ----------
-    source
-        The whole file, seekable.
-    footer
-        Its metadata; changed in place, and written with whatever the caller changed in it before.
     leaf
         Which column chunk of a row group is replaced,
     replaced
@@ -79,13 +68,35 @@ def splice(
         The chunk to take its place in a row group. Asked for one row group at a time, in order of their data.
     added
         The chunks of the added columns in a row group.
+    gone
+        Which column chunks of every row group are left out.
+    """
+
+    leaf: int
+    replaced: set[int]
+    new_chunk: Callable[[int], NewChunk]
+    added: Callable[[int], list[NewChunk]]
+    gone: Collection[int] = ()
+
+
+def splice(source: BinaryIO, sink: IO[bytes], footer: Footer, changes: Changes) -> None:
+    """Copy a Parquet file with other data in one column, with more columns, and without others.
+
+    Parameters
+    ----------
+    source
+        The whole file, seekable.
+    footer
+        Its metadata; changed in place, and written with whatever the caller changed in it before.
+    changes
 
     Raises
     ------
     DataError
         The metadata contradict each other.
     """
-    cuts, indexes = _cuts(source, footer, leaf, replaced)
+    leaf, replaced, gone = changes.leaf, changes.replaced, changes.gone
+    cuts, indexes = _cuts(source, footer, changes)
     ends: list[int] = []
     gains: list[int] = [0]  # how far what follows the first i cuts has moved
     at = 0
@@ -95,7 +106,7 @@ def splice(
         _copy(source, sink, at, cut.start, footer.name)
         at, size = cut.end, 0
         if cut.group is not None:
-            new = new_chunk(cut.group)
+            new = changes.new_chunk(cut.group)
             _replace_chunk(footer.groups[cut.group], leaf, new, cut.start + gains[-1])
             size = sink.write(new.data)
         ends.append(cut.end)
@@ -112,10 +123,11 @@ def splice(
         for j, chunk in enumerate(get(group, Group.COLUMNS)):
             if not (j == leaf and g in replaced):
                 _move_chunk(chunk, move)
-        for new in added(g):
+        for new in changes.added(g):
             get(group, Group.COLUMNS).append(new.placed(end))
             end += sink.write(new.data)
             _add_size(group, new.chunk, 1)
+        _remove_chunks(group, gone)
     for chunk, index in indexes:
         for page in get(index, 1, []):
             page[1] = (I64, move(get(page, 1)))
@@ -127,20 +139,19 @@ def splice(
     sink.write(data + len(data).to_bytes(4, "little") + MAGIC)
 
 
-def _cuts(
-    source: BinaryIO, footer: Footer, leaf: int, replaced: set[int]
-) -> tuple[list[_Cut], list[tuple[Struct, Struct]]]:
-    """What to leave out, in file order: the replaced chunks and what indexes them, and all offset indexes.
+def _cuts(source: BinaryIO, footer: Footer, changes: Changes) -> tuple[list[_Cut], list[tuple[Struct, Struct]]]:
+    """What to leave out, in file order: chunks that are replaced or gone and what indexes them, all offset indexes.
 
     The offset indexes of chunks that stay are returned, to be rewritten: they hold offsets.
     """
     cuts: list[_Cut] = []
     indexes: list[tuple[Struct, Struct]] = []
-    if not replaced:
+    if not changes.replaced and not changes.gone:
         return cuts, indexes
     for g, group in enumerate(footer.groups):
         for j, chunk in enumerate(get(group, Group.COLUMNS)):
-            goes = j == leaf and g in replaced
+            new = j == changes.leaf and g in changes.replaced
+            goes = new or j in changes.gone
             offset_index = get(chunk, Chunk.OFFSET_INDEX)
             if offset_index:
                 cuts.append(_Cut(offset_index, offset_index + get(chunk, Chunk.OFFSET_INDEX_LENGTH)))
@@ -151,7 +162,7 @@ def _cuts(
                     _drop_indexes(chunk)
             if not goes:
                 continue
-            cuts.append(_Cut(*chunk_span(chunk), g))
+            cuts.append(_Cut(*chunk_span(chunk), g if new else None))
             for struct, where, length in (
                 (chunk, Chunk.COLUMN_INDEX, Chunk.COLUMN_INDEX_LENGTH),
                 (get(chunk, Chunk.META), Meta.BLOOM, Meta.BLOOM_LENGTH),
@@ -195,6 +206,18 @@ def _replace_chunk(group: Struct, leaf: int, new: NewChunk, at: int) -> None:
     chunks[leaf] = chunk
     if any(get(by, 1) == leaf for by in get(group, Group.SORTING, [])):
         del group[Group.SORTING]  # the filled column need not be sorted any more
+
+
+def _remove_chunks(group: Struct, gone: Collection[int]) -> None:
+    chunks, sorting = get(group, Group.COLUMNS), get(group, Group.SORTING, [])
+    if any(get(by, 1) in gone for by in sorting):
+        del group[Group.SORTING]
+    else:
+        for by in sorting:
+            by[1] = (by[1][0], get(by, 1) - sum(j < get(by, 1) for j in gone))
+    for j in sorted(gone, reverse=True):
+        _add_size(group, chunks[j], -1)
+        del chunks[j]
 
 
 def _add_size(group: Struct, chunk: Struct, sign: int) -> None:

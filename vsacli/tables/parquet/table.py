@@ -23,13 +23,14 @@ from vsacli.tables.parquet.chunks import (
     change_arrow_schema,
     codec_of,
     empty_array,
+    forget_columns,
     needs_wider_index,
     note_columns,
     widen_index,
     write_chunks,
 )
-from vsacli.tables.parquet.footer import File, Group, add_columns, get, put, read_footer
-from vsacli.tables.parquet.splice import NewChunk, splice
+from vsacli.tables.parquet.footer import File, Group, add_columns, get, leave_out, put, read_footer
+from vsacli.tables.parquet.splice import Changes, NewChunk, splice
 from vsacli.tables.table import ExtraColumn, find_column
 
 if TYPE_CHECKING:
@@ -113,6 +114,8 @@ class ParquetTable:
         rows: NDArray[np.int64],
         values: pa.Array,
         extra: Sequence[ExtraColumn] = (),
+        *,
+        without: Sequence[int] = (),
     ) -> None:
         """Write the file with other cells in one column, and with more columns.
 
@@ -128,6 +131,8 @@ class ParquetTable:
             m values, of the column's value type (or what can be cast to it). A column of type null takes their type.
         extra
             Columns to add, of n_rows values each.
+        without
+            Columns to leave out, none of them nested.
 
         Raises
         ------
@@ -137,10 +142,10 @@ class ParquetTable:
             The label column's data are damaged.
         """
         for column in extra:
-            if column.name in self.columns:
+            if column.name in [name for j, name in enumerate(self.columns) if j not in without]:
                 raise UsageError(f"{self.name} already has a column {column.name!r}; rename it first")
         with self._open() as source:
-            if not len(rows) and not extra:
+            if not len(rows) and not extra and not without:
                 shutil.copyfileobj(source, sink, 1 << 22)
                 return
             footer = read_footer(source, self.name)
@@ -151,6 +156,9 @@ class ParquetTable:
             bounds = np.searchsorted(rows, starts)
             filled = {g for g in range(len(heights)) if bounds[g] < bounds[g + 1]}
             file = self._arrow_file()
+            field = file.schema_arrow.field(target)
+            if values.null_count and not field.nullable:
+                values = values.fill_null("" if is_text(values.type) else float("nan"))
             writer = TargetWriter(
                 file,
                 footer,
@@ -158,7 +166,7 @@ class ParquetTable:
                 lambda g, encoded: self._read_group(g, target, encoded, heights[g]),
                 values.type if filled else None,
             )
-            if filled and needs_wider_index(file.schema_arrow.field(target).type, self.column(target), values):
+            if filled and needs_wider_index(field.type, self.column(target), values):
                 change_arrow_schema(footer, lambda schema: widen_index(schema, target))
             if filled and writer.changes_storage():
                 filled = {g for g, height in enumerate(heights) if height}
@@ -175,11 +183,15 @@ class ParquetTable:
                 codec = codec_of(get(footer.groups[g], Group.COLUMNS)[writer.leaf])
                 return write_chunks(names, [column.values.slice(starts[g], heights[g]) for column in extra], codec)[0]
 
+            gone = [leaf for j in without for leaf in self._fields[j][1]]
+            if without:
+                leave_out(footer, without)
+                forget_columns(footer, without, {self.columns[j] for j in without})
             if extra:
                 _, elements = write_chunks(names, [column.values.slice(0, 0) for column in extra], "none")
                 add_columns(footer, elements)
                 note_columns(footer, extra)
-            splice(source, sink, footer, writer.leaf, filled, new_chunk, added)
+            splice(source, sink, footer, Changes(writer.leaf, filled, new_chunk, added, gone))
 
     def _read_group(self, g: int, j: int, encoded: bool, height: int) -> pa.Array:
         """A column's cells in one row group; ``encoded``: with the dictionary that the row group has for it."""

@@ -136,6 +136,8 @@ class TextTable:
         rows: NDArray[np.int64],
         values: pa.Array,
         extra: Sequence[ExtraColumn] = (),
+        *,
+        without: Sequence[int] = (),
     ) -> None:
         """Write the file with cells of one column replaced and columns added; all other bytes as they were.
 
@@ -154,6 +156,8 @@ class TextTable:
             Null: the cell stays as it is.
         extra : sequence of ExtraColumn
             Strings, or numbers (then with the table's decimal mark).
+        without : sequence of int
+            Columns to leave out, each with one delimiter.
 
         Raises
         ------
@@ -169,10 +173,12 @@ class TextTable:
             rows, values = rows[pc.is_valid(values).to_numpy(zero_copy_only=False)], values.drop_null()
         spelled = self._spell(values, always=self._keeps_quotes(target, rows))
         spelled = self._as_given(target, rows, values, spelled)
-        if len(self.columns) == 1 and not extra and self._dialect.quoting:  # a blank line would be no row
+        if (
+            len(self.columns) - len(without) == 1 and not extra and self._dialect.quoting
+        ):  # a blank line would be no row
             spelled = pc.if_else(pc.equal(spelled, ""), '""', spelled)
         always = bool(extra) and self._quotes_everything()
-        header = self._header(extra)
+        header = self._header(extra, without)
         output = _Output(sink, self._encoding, self.name)
         output.check(spelled, header)
         output.write(header)
@@ -181,6 +187,8 @@ class TextTable:
             first, stop = block.cells(target)
             here = rows[a:b] - block.first_row
             edits = first[here], stop[here], *_buffers(spelled.slice(a, b - a))
+            if without:
+                edits = _merge(edits, _deleted([block.cells(j) for j in range(len(self.columns))], without))
             if extra:
                 _, behind = block.cells(len(self.columns) - 1)
                 edits = _merge(edits, (behind, behind, *_buffers(self._appended(extra, block, always))))
@@ -250,18 +258,20 @@ class TextTable:
             for j in range(len(self.columns))
         )
 
-    def _header(self, extra: Sequence[ExtraColumn]) -> Bytes:
-        """Return the bytes up to the first row, with the names of added columns."""
+    def _header(self, extra: Sequence[ExtraColumn], without: Sequence[int]) -> Bytes:
+        """Return the bytes up to the first row, with the names of added columns and not of those to leave out."""
         import pyarrow as pa
 
         head = self._data[: self._index.header_stop]
+        spans = [(np.array([a]), np.array([b])) for a, b in self._index.header_cells()]
+        deleted = _deleted(spans, without)
         if not extra:
-            return head
+            return splice(head, *deleted)
         if self._added is None:
             raise DataError(
                 f"{self.name}: no column can be added to its one: comma, semicolon, tab and bar all occur in its text"
             )
-        taken = set(self.columns)
+        taken = {name for j, name in enumerate(self.columns) if j not in without}
         for column in extra:
             if column.name in taken:
                 raise UsageError(f"{self.name} has a column {column.name!r} already: rename it, or add none")
@@ -270,7 +280,8 @@ class TextTable:
         names = self._spell(pa.array([column.name for column in extra], pa.large_string()), always)
         text = "".join(chr(self._added) + name for name in names.to_pylist()).encode()
         at = self._index.header_ends[-1:]
-        return splice(head, at, at, np.frombuffer(text, dtype=np.uint8), np.array([0, len(text)]))
+        inserted = at, at, np.frombuffer(text, dtype=np.uint8), np.array([0, len(text)])
+        return splice(head, *_merge(deleted, inserted))
 
     def _appended(self, extra: Sequence[ExtraColumn], block: Block, always: bool) -> pa.Array:
         """Spell what is added to each row of a block: a delimiter and a cell for every extra column."""
@@ -337,6 +348,19 @@ def _merge(one: _Edits, other: _Edits) -> _Edits:
         text,
         offsets,
     )
+
+
+def _deleted(spans: Sequence[tuple[Positions, Positions]], without: Sequence[int]) -> _Edits:
+    """Take out columns whose cells lie at `spans`: of a row each cell with the delimiter before it, or else behind."""
+    kept = min(set(range(len(spans))) - set(without))
+    pieces = [
+        (spans[j - 1][1], spans[j][1]) if j > kept else (spans[j][0], spans[j + 1][0]) for j in sorted(set(without))
+    ]
+    nothing = np.zeros(0, dtype=np.int64)
+    first = np.concatenate([nothing, *(a for a, _ in pieces)])
+    stop = np.concatenate([nothing, *(b for _, b in pieces)])
+    order = np.argsort(first, kind="stable")
+    return first[order], stop[order], np.zeros(0, dtype=np.uint8), np.zeros(first.size + 1, dtype=np.int64)
 
 
 def _as_text(values: pa.Array | pa.ChunkedArray, decimal: str = ".") -> pa.Array:
