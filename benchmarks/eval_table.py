@@ -1,6 +1,7 @@
 """How long `vsa eval TABLE --target COL` takes, on made tables of both kinds of labels.
 
     python benchmarks/eval_table.py --rows 1000 --columns 20 --labels 1000,100
+    python benchmarks/eval_table.py --samples
 
 Two thirds of the columns are numbers, the others words; so many of the rows have a label. Seconds by the clock and of
 the processor, start of the command included.
@@ -18,6 +19,8 @@ from pathlib import Path
 
 import numpy as np
 
+ROOT = Path(__file__).resolve().parent.parent
+SAMPLES = {"wine.csv": "cultivar", "elements.csv": "metal", "diabetes.csv": "progression"}
 WORDS = np.array(["red", "green", "blue", "grey", "pink"])
 
 
@@ -39,6 +42,23 @@ def make_table(path: Path, n: int, columns: int, labels: int, classes: bool) -> 
     path.write_text("\n".join(lines) + "\n")
 
 
+def seconds(path: Path, target: str, *options: str) -> tuple[float, float]:
+    """Seconds of `vsa eval`: by the clock, and of the processor."""
+    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    command = [sys.executable, "-m", "vsacli", "eval", str(path), "--target", target, *options]
+    subprocess.run(command, check=True, capture_output=True)
+    wall, after = time.monotonic() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def sample_tables() -> None:
+    """Print a row of Markdown per sample table: seconds of the processor as it is, with --full, with --thorough."""
+    for name, target in SAMPLES.items():
+        path = ROOT / "sample_data" / name
+        found = [seconds(path, target, *options)[1] for options in ((), ("--full",), ("--thorough",))]
+        print(f"| `sample_data/{name}` | {' | '.join(f'{s:.1f}' for s in found)} |", flush=True)
+
+
 def main() -> None:
     """Print one line per table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -46,18 +66,17 @@ def main() -> None:
     parser.add_argument("--columns", type=int, default=20)
     parser.add_argument("--labels", default="1000,100")
     parser.add_argument("--thorough", action="store_true")
+    parser.add_argument("--samples", action="store_true", help="sample tables, also with --full and with --thorough")
     args = parser.parse_args()
+    if args.samples:
+        sample_tables()
+        return
     for kind in ("classes", "numbers"):
         for labels in map(int, args.labels.split(",")):
             with tempfile.TemporaryDirectory() as folder:
                 path = Path(folder) / "table.csv"
                 make_table(path, args.rows, args.columns, labels, kind == "classes")
-                before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-                command = [sys.executable, "-m", "vsacli", "eval", str(path), "--target", "label"]
-                command += ["--thorough"] * args.thorough
-                subprocess.run(command, check=True, capture_output=True)
-                wall, after = time.monotonic() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
-            cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+                wall, cpu = seconds(path, "label", *["--thorough"] * args.thorough)
             print(
                 f"{args.rows:,} rows, {args.columns} columns, {labels:,} labels ({kind}): {wall:.1f} s, "
                 f"{cpu:.1f} s of the processor",

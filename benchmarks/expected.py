@@ -3,8 +3,9 @@
     vsa eval --suite CORPUS --split valid --task classification --pool --shots 1,3,5,10 --methods vsa --json pool.jsonl
     python benchmarks/expected.py pool.jsonl
 
-`vsa eval TABLE` quotes it. Run both commands again for new weights. Quartiles are over tables, of accuracy (R2 for
-numbers), by labels of a class (labels) and groups of numbers of classes.
+For numbers: `--task regression --shots 10,20,50`. `vsa eval TABLE` quotes the file. Run the commands again for new
+weights. Quartiles are over tables, of accuracy (R2 for numbers), by labels of a class (labels) and groups of numbers of
+classes.
 """
 
 from __future__ import annotations

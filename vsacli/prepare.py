@@ -179,6 +179,25 @@ def read_labels(cells: pa.Array, table: Table, options: ReadOptions, headers: Se
     )
 
 
+def check_tokens(table: Table, options: ReadOptions) -> None:
+    """Refuse a token of a column that the table does not have.
+
+    Raises
+    ------
+    UsageError
+    """
+    from vsacli.attributes.named_missing import split_tokens
+
+    tokens, _ = split_tokens([*table.columns, options.target], options.na)
+    for token in tokens:
+        name, equals, _ = token.partition("=")
+        if not equals or not name:
+            continue
+        near = nearest(table.columns, name)
+        hint = f"did you mean {near!r}?" if near else f"for labels that read {token!r}, --na {options.target}={token}"
+        raise UsageError(f"--na {token}: {table.name} has no column {name!r}; {hint}")
+
+
 def excluded_columns(table: Table, options: ReadOptions) -> set[int]:
     """The places of the columns that `options` exclude: of a name that several have, all of them.
 
@@ -262,11 +281,8 @@ class Columns:
         self.left_out += [(table.columns[j], reason) for j, reason in useless.items()]
         self.read: list[tuple[int, pa.DataType]] = []
         skipped = excluded | useless.keys() | {target}
-        tokens, self.missing = split_tokens([*table.columns, options.target], options.na)
-        for token in tokens:
-            name, equals, _ = token.partition("=")
-            if equals and (near := nearest(table.columns, name)) is not None:
-                raise UsageError(f"--na {token}: {table.name} has no column {name!r}; did you mean {near!r}?")
+        check_tokens(table, options)
+        _, self.missing = split_tokens([*table.columns, options.target], options.na)
         self._places = [j for j in (range(len(table.columns)) if among is None else among) if j not in skipped]
 
     def __iter__(self) -> Iterator[tuple[str, pa.Array]]:

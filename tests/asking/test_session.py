@@ -43,6 +43,27 @@ def test_from_no_label_to_all_of_them(tmp_path: Path, two_groups):
     assert [told[i] for i in range(len(two_groups.truth))] == two_groups.truth
 
 
+def test_a_class_keeps_its_number(tmp_path: Path, two_groups):
+    """From question to question, and in the next run, also if the answers stand in the table by then."""
+    lines = [line.rpartition(",")[0] + "," for line in two_groups.lines()]
+    lines[-1] += "own"
+    asking = asking_about(tmp_path / "t.csv", ["x,y,label", *lines])
+    seen = []
+    for i in range(EVERY + 3):
+        question = asking.question()
+        assert question.classes[: len(seen)] == seen
+        seen = question.classes
+        # rows further down are named first, so that their classes come later in the table
+        asking.answer(f"class {-question.row // 5}" if i < EVERY else question.classes[0])
+    assert len(seen) > 3
+    assert seen[0] == "own"
+    again = asking_about(tmp_path / "t.csv", ["x,y,label", *lines], answers=asking.answers)
+    assert again.question().classes == seen
+    with_answers = [f"{line}{asking.answers.get(i, '')}" for i, line in enumerate(lines)]
+    in_place = asking_about(tmp_path / "t.csv", ["x,y,label", *with_answers], answers=asking.answers)
+    assert in_place.question().classes == seen
+
+
 def test_skipped_rows_are_not_asked_again_and_undo_goes_back(tmp_path: Path, two_groups):
     asking = asking_about(tmp_path / "t.csv", two_groups.csv().decode().splitlines())
     assert asking.undo() is None

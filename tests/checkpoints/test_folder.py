@@ -269,7 +269,7 @@ def test_a_calibration_that_is_no_record_is_refused(folder: Path):
 
 def test_the_other_kind_of_task_is_refused(folder: Path):
     text = refusal(folder, kind="regression")
-    assert "serves classification, this table needs regression" in text
+    assert "is for classification, but this table needs regression" in text
     assert "--task classification" in text
 
 
@@ -362,7 +362,7 @@ def test_a_checkpoint_without_method_is_one_of_vsa_and_others_are_named(folder: 
         ({"method": ["proto"]}, "which this version does not know"),
         ({"method": "os:system"}, "which this version does not know"),
         ({"method": "vsa"}, "fields that this version does not know"),
-        ({"kind": "regression"}, "proto serves classification, not 'regression'"),
+        ({"kind": "regression"}, "proto is for classification, not 'regression'"),
         ({"width": 1 << 20}, "from 1 to 4096"),
         ({"standardize": "yes"}, "not true or false"),
         ({"layers": 4096}, "too few weights"),

@@ -116,6 +116,17 @@ def test_the_next_command_runs(vsa, write: Write, monkeypatch, tmp_path: Path) -
         assert (tmp_path / "labeled.csv").read_bytes().count(b"\n") == 61
 
 
+def test_the_next_command_reads_the_table_in_the_same_way(vsa, write: Write, monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    write("t.csv", b"# made up\n" + classes_csv())
+    how = ["--task", "classification", "--na", "x=-99", "--na", "?", "--no-default-na", "--exclude", "y"]
+    how += ["--delimiter", "comma", "--encoding", "utf-8", "--header-line", "2", "--proportions", "red=1,blue=1"]
+    done = vsa("eval", "t.csv", "-t", "label", "--methods", "centroid", *how)
+    words = shlex.split(done.stdout.decode().splitlines()[-1])
+    assert words[5 : 5 + len(how)] == how
+    assert vsa(*words[1:]).code == 0
+
+
 def test_a_table_without_a_gap_is_not_to_be_filled_in(vsa, write: Write, monkeypatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     write("full.csv", classes_csv(labeled=60))
@@ -171,7 +182,7 @@ def test_noise_cannot_be_trusted(vsa, write: Write) -> None:
 
 def test_a_wrong_label_is_found_by_its_line(vsa, write: Write) -> None:
     args = ("eval", write("t.csv", classes_csv(wrong=10)), "-t", "label", "--methods", "centroid")
-    assert "1 known label is contradicted and may be mistakes: --full shows them" in vsa(*args).stdout.decode()
+    assert "1 known label is contradicted and may be a mistake: --full shows it" in vsa(*args).stdout.decode()
     done = vsa(*args, "--full")
     row = [line for line in done.stdout.decode().splitlines() if line.startswith("row 11 (line 12)")]
     assert len(row) == 1
@@ -268,10 +279,10 @@ def test_the_bundled_network_is_asked_first(vsa, write: Write, tmp_path: Path, m
         (("t.csv", "-t", "class", "--pool"), "--pool does not go with a TABLE"),
         (("--suite", "d", "--full"), "--full does not go with --suite"),
         (("--suite", "d", "--thorough"), "--thorough does not go with --suite"),
-        (("t.csv", "-t", "label", "--plot", "p.bmp"), "--plot p.bmp: a picture is one of .png, .svg, .pdf"),
+        (("t.csv", "-t", "label", "--plot", "p.bmp"), "--plot p.bmp: the name of a picture ends in .png, .svg, .pdf"),
         (("t.csv", "-t", "label", "--json", "no/such/r.jsonl"), "its folder does not exist"),
         (("t.csv", "-t", "label", "--methods", "logistc"), "did you mean 'logistic'"),
-        (("t.csv", "-t", "label", "--methods", "ridge"), "'ridge' does not serve classification"),
+        (("t.csv", "-t", "label", "--methods", "ridge"), "'ridge' does not support classification"),
         (("t.csv", "-t", "lable", "--methods", "knn"), "did you mean 'label'"),
         (("t.csv", "-t", "label", "--checkpoint", "nowhere"), "checkpoint nowhere: no such folder"),
     ],

@@ -35,7 +35,10 @@ def test_figures_are_for_rows_in_the_shares_that_were_said(vsa: Vsa, overlapping
     known = vsa(*args, "--proportions", "a=0.85,b=0.15").stdout.decode()
     assert accuracy_of_prior(plain) == pytest.approx(0.5, abs=0.01)
     assert accuracy_of_prior(known) == pytest.approx(0.85, abs=0.01)
-    assert "answers and figures are for rows in these shares: b 15.0%, a 85.0%" in known or "a 85.0%, b 15.0%" in known
+    assert (
+        "answers and figures assume these shares of the classes: b 15.0%, a 85.0%" in known
+        or "a 85.0%, b 15.0%" in known
+    )
     assert "in these shares" not in plain
 
 

@@ -97,11 +97,12 @@ def test_a_terminal_is_not_flooded(named: Path, tmp_path: Path):
 
 
 def test_the_next_command_is_told_on_a_terminal(vsa, named: Path, tmp_path: Path):
-    _, told = on_terminal("label", named, "-t", "label", "-o", tmp_path / "out.csv")
+    how = ("--na", "x=-99", "--exclude", "y", "--seed", "3")
+    _, told = on_terminal("label", named, "-t", "label", "-o", tmp_path / "out.csv", *how)
     why, command = told.splitlines()[-2:]
     assert why == "Next: how many of these labels are right?"
     program, *args = shlex.split(command)
-    assert (program, args) == ("vsa", ["eval", str(named), "-t", "label"])
+    assert (program, args) == ("vsa", ["eval", str(named), "-t", "label", *how[:4]])
     assert vsa(*args, "--methods", "prior").code == 0
 
 

@@ -193,7 +193,7 @@ def test_parquet_is_remembered_as_text_is(vsa, two_groups, tmp_path: Path, kind:
     pq.write_table(before, path, row_group_size=10, write_page_index=True, sorting_columns=[pq.SortingColumn(2)])
     task = ("--task", "regression") if numbers else ()
     certainty = "label_std" if numbers else "label_confidence"
-    files = []
+    files, result, after = [], None, before
     for _ in range(3):
         result = vsa("label", path, "-t", "label", "-o", path, "--confidence", *task)
         assert result.code == 0, result.stderr
@@ -205,6 +205,7 @@ def test_parquet_is_remembered_as_text_is(vsa, two_groups, tmp_path: Path, kind:
         assert len(json.loads((after.schema.metadata or {})[b"pandas"])["columns"]) == 4
         assert "" not in after["label"].to_pylist()
         assert after["label"].null_count == 0
+    assert result is not None
     assert "16 labels were filled in by an earlier run, says data.parquet.vsa" in result.stderr
     assert files[1] == files[2]
     assert not numbers or np.isclose(after["label"].to_pylist(), [value[t] for t in two_groups.truth], atol=0.05).all()

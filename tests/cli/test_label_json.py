@@ -89,7 +89,10 @@ def test_a_summary_takes_no_other_place(vsa: Vsa, write: Write, two_groups: TwoG
         assert "would replace" in vsa("label", file, "-t", "label", "--json", other).error
     assert "would replace" in vsa("label", file, "-t", "label", "-o", tmp_path / "o", "--json", tmp_path / "o").error
     assert "would replace" in vsa("label", file, "-t", "label", "-o", tmp_path / "o", "--json", f"{tmp_path}/./o").error
-    assert "there is no directory" in vsa("label", file, "-t", "label", "--json", tmp_path / "no" / "s.json").error
+    assert (
+        "does not exist; create it first"
+        in vsa("label", file, "-t", "label", "--json", tmp_path / "no" / "s.json").error
+    )
     a_part = file.with_name("p.parquet")  # of a folder of parts
     assert "would replace" in vsa("label", tmp_path, "-t", "label", "-o", tmp_path / "o", "--json", a_part).error
     assert file.read_bytes() == two_groups.csv()

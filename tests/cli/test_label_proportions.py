@@ -95,7 +95,7 @@ def test_a_class_that_has_more_labels_than_rows_is_not_filled(vsa: Vsa, overlapp
 
 
 def test_a_note_names_the_option_where_the_fills_have_other_shares(vsa: Vsa, write, two_groups):
-    note = "if you know those of all rows, --proportions makes the labels better"
+    note = "if you know their shares among all rows, --proportions makes the labels better"
     assert note not in vsa("label", write("even.csv", two_groups.csv()), "-t", "label").stderr
     groups = [f"{9 + i % 7 / 10},{3 + i % 5 / 10}," for i in range(60)] + [f"{i / 10},20," for i in range(6)]
     table = "\n".join(["x,y,label", *groups, *(f"{g}a" for g in groups[:3]), *(f"{g}b" for g in groups[-3:])])

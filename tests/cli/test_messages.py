@@ -113,7 +113,7 @@ def test_what_is_packed_twice(vsa: Vsa, write, data: bytes, told: str) -> None:
 def test_outputs_that_are_links_to_nowhere(vsa: Vsa, write, tmp_path: Path) -> None:
     path, link, folder = write("in.csv", TABLE), tmp_path / "out.csv", tmp_path / "absent"
     link.symlink_to(folder / "x.csv")
-    told = f"it is a link to {folder / 'x.csv'}, and there is no directory {folder}; create that first"
+    told = f"it is a link to {folder / 'x.csv'}, and the directory {folder} does not exist; create it first"
     for option in ("-o", "--report", "--json"):
         error = vsa("label", path, "-t", "label", option, link).error
         assert error == f"vsa: error: cannot write {link}: {told}"
@@ -139,7 +139,7 @@ def test_memory_that_lacks_for_the_first_column() -> None:
         raise MemoryError
         yield
 
-    with pytest.raises(ResourceError, match="already the first column does not fit in memory"):
+    with pytest.raises(ResourceError, match="not even the first column fits in memory"):
         AttributeEncoder().fit_transform(columns())
 
 

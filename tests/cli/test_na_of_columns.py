@@ -27,9 +27,13 @@ def test_a_code_is_as_if_the_cell_were_empty(vsa, write, tmp_path: Path):
     coded = vsa("label", write("coded.csv", table("-99")), *args, "--na", "y=-99").stdout
     assert coded == empty
     assert coded != vsa("label", tmp_path / "coded.csv", *args).stdout
-    # a token that no column is named before is the target's, and so is one of the target itself
-    told = vsa("label", write("t.csv", table("").replace(b",b\n", b",b=?\n")), *args, "--na", "b=?", "--na", "label=zz")
-    assert b"b=?" not in told.stdout.split(b"\n", 13)[-1]
+    # a token of the target may also be given with its name, and has to be if it holds an equals sign
+    t = write("t.csv", table("").replace(b",b\n", b",b=?\n"))
+    told = vsa("label", t, *args, "--na", "label=b=?", "--na", "label=zz", "--na", "=", "--na", "=x")
+    assert told.code == 0, told.stderr
+    assert b"b=?" not in told.stdout
+    error = vsa("label", t, *args, "--na", "b=?").error
+    assert "t.csv has no column 'b'; for labels that read 'b=?', --na label=b=?" in error
 
 
 def test_in_parquet_and_in_folders(vsa, tmp_path: Path):

@@ -111,7 +111,7 @@ def test_not_fitted(classifier: VSAClassifier, regressor: VSARegressor):
 
 
 def test_a_checkpoint_of_the_other_kind_or_an_unknown_device(folder: Path):
-    with pytest.raises(CheckpointError, match="serves regression"):
+    with pytest.raises(CheckpointError, match="is for regression"):
         VSAClassifier(folder / "regression").fit(FRAME, WITH_NONE)
     with pytest.raises(UsageError, match="unknown device"):
         VSAClassifier(device="gpu").fit(FRAME, WITH_NONE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -67,12 +68,12 @@ def test_it_is_told_in_a_sentence() -> None:
     text = known_before(summarize_tables("classification", tables), 10, 2)
     assert text == (
         "On 11 other tables with 2 classes and about 5 labels per class the network labeled 25-75% of the rows right "
-        "(the middle half of these tables; half of all above 50%)."
+        "in the middle half of the tables (median 50%)."
     )
     text = known_before(summarize_tables("regression", [(f"t{i}", 10, 1, i / 10 - 0.3) for i in range(11)]), 10, 1)
     assert text == (
-        "On 11 other tables, with as many labels, the network explained 0-45% of the variance (the middle half of "
-        "these tables; half of all above 20%)."
+        "On 11 other tables with as many labels the network explained 0-45% of the variance in the middle half of the "
+        "tables (median 20%)."
     )
 
 
@@ -92,3 +93,15 @@ def test_the_bundled_network_has_it() -> None:
         quartiles = [line.quartiles for n in (1, 3, 10) if (line := expected.at(n * classes, classes)) is not None]
         assert len(quartiles) == 3
         assert sorted(quartiles) == quartiles  # more labels, more right
+    expected = read_expected(ROOT / "models" / "regression")
+    assert expected is not None
+    quartiles = [line.quartiles for n in (10, 20, 50) if (line := expected.at(n, 1)) is not None]
+    assert len(quartiles) == 3
+    assert sorted(quartiles) == quartiles
+
+
+def test_a_table_of_numbers_is_told_what_to_expect(vsa, write) -> None:
+    rows = [f"{i % 7},{i % 11},{i % 7 + 2 * (i % 11) if i < 12 else ''}" for i in range(40)]
+    path = write("t.csv", "\n".join(["a,b,y", *rows, ""]).encode())
+    shown = " ".join(vsa("eval", path, "-t", "y", "--task", "regression", "--methods", "vsa").stdout.decode().split())
+    assert re.search(r"On \d+ other tables with as many labels the network explained \d+-\d+% of the variance", shown)

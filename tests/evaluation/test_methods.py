@@ -56,12 +56,12 @@ def test_two_checkpoints_of_a_method_have_the_names_of_their_folders(runs: dict[
 def test_what_cannot_take_part_is_told_before_the_work(runs: dict[str, str], tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"'hml' has no network yet: train one with vsa meta-train --method hml"):
         labels("hml,knn", [runs["proto-1"]])
-    with pytest.raises(UsageError, match="'metagp' does not serve classification"):
+    with pytest.raises(UsageError, match="'metagp' does not support classification"):
         labels("metagp", [])
     with pytest.raises(CheckpointError, match="no such folder"):
         labels("knn", [str(tmp_path / "none")])
     regression = choose_methods(None, ("prior",), "regression", [runs["hml-1"]], "cpu")
-    with pytest.raises(CheckpointError, match="serves classification"):
+    with pytest.raises(CheckpointError, match="is for classification"):
         load_checkpoints(regression, "regression")
 
 

@@ -61,5 +61,5 @@ def test_original_data_and_embeddings_side_by_side(class_table, tmp_path: Path):
 
 def test_kinds_of_pictures():
     check_plot_path(Path("a.PNG"))
-    with pytest.raises(UsageError, match=r"a picture is one of \.png"):
+    with pytest.raises(UsageError, match=r"the name of a picture ends in \.png"):
         check_plot_path(Path("a.gif"))

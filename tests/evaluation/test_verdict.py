@@ -80,7 +80,7 @@ def test_a_right_half_is_never_denied(class_table, n: int) -> None:
     assert method.figures["certain_half_accuracy"].value == 1.0
     text = verdict(answer, method).text
     if "--min-confidence 0" not in text and not text.startswith("Too early to say"):
-        assert f"Of the surer half 100% came out right, but {n} hidden labels are too few" in text
+        assert f"Of the more confident half 100% came out right, but {n} hidden labels are too few" in text
     assert "no --min-confidence" not in text
 
 

@@ -122,8 +122,8 @@ def test_a_path_below_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     [
         ("folder", "it is a folder"),
         ("out.csv/", "it is a folder"),
-        ("absent/out.csv", "there is no directory absent; create it"),
-        ("absent/deeper/out.csv", "there is no directory absent/deeper"),
+        ("absent/out.csv", "the directory absent does not exist; create it"),
+        ("absent/deeper/out.csv", "the directory absent/deeper does not exist"),
         ("a\0b", "null byte"),
         ("", "the name is empty"),
         ("out.zip", "zip archives are not written"),

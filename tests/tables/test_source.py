@@ -76,7 +76,10 @@ def test_compressed_text_is_known_by_its_content(tmp_path: Path, packed: bytes, 
     sink = io.BytesIO()
     table.write(sink, 1, np.array([1]), pa.array(["y"]))
     assert sink.getvalue() == b"id,label\n1,x\n2,y\n"
-    assert f"compression: {kind}; the output is plain unless its name ends in .gz, .bz2, .xz or .zst" in table.notes
+    assert (
+        f"compression: {kind}; the output is not compressed unless its name ends in .gz, .bz2, .xz or .zst"
+        in table.notes
+    )
 
 
 @pytest.mark.parametrize(
@@ -247,7 +250,7 @@ def test_a_damaged_file_of_such_a_format_is_not_text(tmp_path: Path, magic: byte
 
 @pytest.mark.parametrize("address", ["https://example.org/a.csv", "s3://bucket/a.parquet", "HTTP://x/y"])
 def test_an_address_is_told(address: str) -> None:
-    with pytest.raises(InputError, match="is the address of a file on the net: download it first"):
+    with pytest.raises(InputError, match="is a web address: download the file first"):
         read_source(address)
 
 

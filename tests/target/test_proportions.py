@@ -75,8 +75,8 @@ def test_labels_of_another_table_need_not_have_the_same_classes():
     found, notes = shares_of(known, CLASSES, GIVEN)
     assert found.tolist() == [0.25, 0.75, 0]
     assert notes == [
-        "5 of 45 labels of old.csv are of classes without a label here, and count for no share",
-        "old.csv has no label of one class, so nothing is filled with that",
+        "5 of 45 labels of old.csv belong to classes that have no label here; they are not counted",
+        "old.csv has no label of one class, so no cell is filled with it",
     ]
-    with pytest.raises(UsageError, match=r"old\.csv has no label of the classes given here"):
+    with pytest.raises(UsageError, match=r"old\.csv has no label of any class in this table"):
         shares_of(CountedLabels({"fly": 5}, "old.csv"), CLASSES, GIVEN)

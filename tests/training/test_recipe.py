@@ -76,7 +76,7 @@ def test_ablations_change_one_thing(name: str, changed: tuple[str, object]):
         ("layers=0", "from 1 to 4096"),
         ("layer_norm=maybe", "true or false"),
         ("residual=all", "unknown residual"),
-        ("head=gp", "does not serve classification"),
+        ("head=gp", "does not support classification"),
         ("kind=regression", "write FIELD=VALUE"),
     ],
 )
@@ -97,7 +97,7 @@ def test_other_methods_have_the_papers_sizes_in_every_recipe():
 @pytest.mark.parametrize(
     ("kind", "options", "words"),
     [
-        ("regression", {"method": "proto"}, "proto does not serve regression; those that do: vsa, meta-rbf-gp"),
+        ("regression", {"method": "proto"}, "proto does not support regression; methods that do: vsa, meta-rbf-gp"),
         ("classification", {"method": "proto", "model": ["heads=2"]}, "one of standardize, layers, width"),
         ("classification", {"method": "maml", "model": ["inner_rate=fast"]}, "inner_rate is a number"),
         ("classification", {"method": "maml", "model": ["inner_rate=nan"]}, "not a number from 0"),

@@ -148,9 +148,7 @@ class AnswersFile:
 
     def _read(self, data: bytes) -> None:
         """Find the rows of the table that the answers in the file belong to."""
-        wrong = (
-            f"{self.path} is there, and does not hold answers for {self._table.name}: move it, or name another output"
-        )
+        wrong = f"{self.path} does not hold answers for {self._table.name}: move it away, or give another --output"
         how = self._how
         try:
             text = codecs.getincrementaldecoder(how.encoding.codec)().decode(data)

@@ -21,6 +21,7 @@ from vsacli.labeling.labeled_table import LabeledContext, as_text, as_type, fill
 from vsacli.labeling.relabeled import RelabeledTable, label_cells
 from vsacli.labeling.run import find_target
 from vsacli.support.progress import Progress, silent
+from vsacli.target.missing import normalize
 
 if TYPE_CHECKING:
     from vsacli.inference.answers import Answers
@@ -134,7 +135,10 @@ class Asking:
             progress=progress,
         )
         self._attributes = prepare.read_attributes(columns)
-        free = np.flatnonzero(self._unlabeled())
+        target = self._target()
+        missing = np.ones(table.n_rows, bool) if target is None else target.missing[self._above :]
+        free = np.flatnonzero(missing)
+        self._order = self._first_seen(target, answers or {})
         self.answers = {row: label for row, label in (answers or {}).items() if row in free}
         self.rows = np.sort(np.random.default_rng(options.seed).permutation(free)[:MOST_ROWS])
         self._naming = naming_columns(table, self.column)
@@ -251,17 +255,25 @@ class Asking:
         return [row for row in self._reading.queue if row not in self.answers and row not in self._skipped]
 
     def _classes(self) -> list[str]:
-        """The classes of the last reading, and those that were named since."""
+        """The classes of the last reading, and those that were named since: each has its number for good."""
         assert self._reading is not None
         if self._reading.numbers:
             return []
-        return list(dict.fromkeys([*self._reading.classes, *self.answers.values()]))
+        known = dict.fromkeys([*self._reading.classes, *self.answers.values()])
+        self._order = list(dict.fromkeys([*(name for name in self._order if name in known), *known]))
+        return self._order
 
-    def _unlabeled(self) -> np.ndarray:
-        target = self._target()
-        if target is None:
-            return np.ones(self._table.n_rows, bool)
-        return target.missing[self._above :].copy()
+    def _first_seen(self, target: Target | None, answers: dict[int, str]) -> list[str]:
+        """The classes in the order in which a person saw them: those of the table without answers, then these.
+
+        The labels of answered rows may stand in the table by now; the order must not depend on it.
+        """
+        order: list[str] = []
+        if target is not None and target.kind == "classification":
+            given = target.given.copy()
+            given[[self._above + row for row in answers]] = False
+            order = [target.classes[code] for code in dict.fromkeys(target.codes[given].tolist())]
+        return [*order, *(normalize(label) for label in answers.values())]
 
     def _target(self) -> Target | None:
         """The labels of all rows, those of other tables first; None if there is none."""

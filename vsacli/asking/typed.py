@@ -54,7 +54,7 @@ def understand(
     """
     text = normalize(line)
     if not text:
-        return Typed("label", guess) if guess is not None else Typed("unclear", "there is no guess yet: type a label")
+        return Typed("label", guess) if guess is not None else Typed("unclear", "no guess yet: type a label")
     if text in classes:
         return Typed("label", text)
     if text in _WISHES:

@@ -138,7 +138,7 @@ class AttributeEncoder:
         except MemoryError:
             if result is None:
                 raise ResourceError(
-                    "already the first column does not fit in memory; close other programs, or label fewer rows at once"
+                    "not even the first column fits in memory; close other programs, or label fewer rows at once"
                 ) from None
             raise ResourceError(
                 f"{n_rows:,} rows of {len(self.attribute_names)} attributes or more do not fit in memory; leave out "

@@ -14,7 +14,8 @@ from vsacli.tables.blank_tokens import SPACES
 def split_tokens(columns: Sequence[str], na: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:
     """Tokens of the target alone, and those of a column, by its name: `TOKEN` and `COL=TOKEN`.
 
-    A token with an equals sign belongs to the target if no column has the name before any such sign.
+    A token with an equals sign is one of the target if no column has the name before any such sign; if a name stands
+    there, :class:`vsacli.prepare.Columns` refuses it.
     """
     plain: list[str] = []
     named: dict[str, list[str]] = {}

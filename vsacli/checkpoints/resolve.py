@@ -58,7 +58,7 @@ def load_checkpoint(ref: str | os.PathLike[str] | None = None, *, kind: TaskKind
     checkpoint = read_folder(folder, name)
     if kind is not None and checkpoint.kind != kind:
         raise CheckpointError(
-            f"checkpoint {name} serves {checkpoint.kind}, this table needs {kind}; "
+            f"checkpoint {name} is for {checkpoint.kind}, but this table needs {kind}; "
             f"leave out --checkpoint for the bundled one, or choose --task {checkpoint.kind}"
         )
     return checkpoint

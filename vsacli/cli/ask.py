@@ -199,11 +199,17 @@ def _spelled(question: Question, asking: Asking, given: int, n: int) -> str:
     if question.guess is None:
         lines.append(f"{target}?")
     else:
-        sure = f"± {question.certainty}" if question.numbers else f"confidence {question.certainty}"
+        sure = f"± {question.certainty}" if question.numbers else f"confidence {_short(question.certainty)}"
         lines.append(_cut(f"{target}? perhaps {printable(question.guess)} ({sure})", width))
     if question.classes:
         lines.append(_classes(question.classes))
     return "\n".join(lines)
+
+
+def _short(certainty: str) -> str:
+    """A confidence with two decimals, and its own decimal mark."""
+    short = f"{float(certainty.replace(',', '.')):.2f}"
+    return short.replace(".", ",") if "," in certainty else short
 
 
 def _classes(classes: list[str]) -> str:

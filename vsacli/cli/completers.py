@@ -38,7 +38,7 @@ def complete_methods(incomplete: str) -> list[tuple[str, str]]:
     taken = before.split(",")
     found = [(name, info.summary) for name, info in METHODS.items()]
     if not before:
-        found.append(("all", "every method that is here"))
+        found.append(("all", "every method that is installed"))
     return [(f"{before}{comma}{name}", told) for name, told in found if name.startswith(typed) and name not in taken]
 
 

@@ -89,7 +89,7 @@ def _download(
     else:
         sys.stdout.flush()
         sys.stdout.buffer.write(os.fsencode(folder) + b"\n")
-    how = "was in the cache; --update asks the Hub for a newer state" if fetched.from_cache else "fetched"
+    how = "was in the cache; --update asks the Hub for a newer version" if fetched.from_cache else "fetched"
     named = ref.repo if ref.revision == DEFAULT_REVISION else str(ref)
     facts = [
         ("checkpoint", f"{ref}, {how}"),

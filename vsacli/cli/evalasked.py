@@ -41,6 +41,8 @@ class Asked:
         Other tables with labels that the next command must name.
     kept : str, optional
         The file of answers to `--ask` beside it.
+    reading : list of str
+        Options that say how the table is read, which the next command repeats.
     full : bool
         Print everything, not only the narrow table.
     thorough : bool
@@ -50,6 +52,7 @@ class Asked:
     path: str
     labeled: list[str]
     kept: str | None
+    reading: list[str]
     full: bool
     thorough: bool
 

@@ -126,11 +126,16 @@ def _preview(run: LabelingRun, note: str) -> Section:
     return Section(title, columns, grid, [text for text in (more, note) if text], names=names)
 
 
-def say_next_step(file: str, given: LabelSources, output: str | None, report: LabelReport, *, written: bool) -> None:
-    """Tell a person on a terminal the command to run next, in a line of its own; nothing if none helps."""
+def say_next_step(
+    file: str, given: LabelSources, output: str | None, report: LabelReport, *, written: bool, reading: Sequence[str]
+) -> None:
+    """Tell a person on a terminal the command to run next, in a line of its own; nothing if none helps.
+
+    The command also has the options that say how the table is to be read, `reading`.
+    """
     if not on_terminal() or file == "-" or "-" in given.paths or not report.missing or report.checkpoint is None:
         return
-    labeled = [word for path in given.named_for(file) for word in ("--labeled", path)]
+    labeled = [*(word for path in given.named_for(file) for word in ("--labeled", path)), *reading]
     command = ["vsa", "label", file, "-t", report.target, *labeled]
     if not written:
         why, command = "write the table", [*command, "-o", "FILE"]

@@ -36,6 +36,7 @@ from vsacli.cli.options import (
 )
 from vsacli.cli.parts import EngineChoice, EngineOption, RayAddress, Workers, choose_engine, refuse_options_of_folders
 from vsacli.cli.proportions import ProportionsFrom, ProportionsOption, known_proportions
+from vsacli.cli.values import repeated
 from vsacli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -223,7 +224,22 @@ def label(
     if not quiet:
         show_facts("vsa", facts_of(account))
         given = given if ask is None else LabelSources.of(file, output, target, labeled)  # answers are kept by now
-        say_next_step(file, given, output, account, written=shown.table)
+        reading = repeated(
+            {
+                "--task": None if task is TaskChoice.auto else task.value,
+                "--na": na,
+                "--no-default-na": no_default_na,
+                "--exclude": exclude,
+                "--include": include,
+                "--delimiter": delimiter,
+                "--encoding": encoding,
+                "--header-line": header_line,
+                "--checkpoint": checkpoint,
+                "--proportions": proportions,
+                "--proportions-from": proportions_from,
+            }
+        )
+        say_next_step(file, given, output, account, written=shown.table, reading=reading)
 
 
 def _in_place(file: str, output: str | None) -> bool:
@@ -276,7 +292,7 @@ def _check_format(table: Table, output: str | None) -> None:
     ending = PurePath(output).suffix.lower()
     if ending in _NEVER_WRITTEN:
         raise UsageError(
-            f"--output {output}: no {ending} is written, the table comes back in its own format; give another"
+            f"--output {output}: vsa does not write {ending} files, the table keeps its own format; give another ending"
         )
     if table.is_text and ending in (".parquet", ".pq"):
         raise UsageError(f"--output {output}: {table.name} is text and comes back as text; give another ending")

@@ -55,7 +55,8 @@ NaTokens = Annotated[
     typer.Option(
         "--na",
         metavar="TOKEN|COL=TOKEN",
-        help="Treat target cells with this content as missing, or cells of the column COL. Repeatable.",
+        help="Treat target cells with this content as missing, or cells of the column COL. Repeatable. A TOKEN with "
+        "an equals sign is given as COL=TOKEN, also for the target.",
         callback=restored,
     ),
 ]
@@ -65,7 +66,7 @@ Labeled = Annotated[
         "--labeled",
         metavar="FILE",
         help="Also take labels from this table, which has the same columns. Repeatable; the last label of a row "
-        "counts. Answers that --ask keeps are read anyway.",
+        "counts. Answers kept by --ask are always read.",
     ),
 ]
 NoDefaultNa = Annotated[

@@ -67,8 +67,10 @@ def brief_sections(encoded: EncodedFile, answer: TableAnswer, shares: np.ndarray
         ]
     main = answer.methods[0]
     if main.error is None and (doubtful := len(suspicious_rows(answer, main, most=len(answer.rows)))):
-        what = "label is" if doubtful == 1 else "labels are"
-        notes.append(f"{doubtful} known {what} contradicted and may be mistakes: --full shows them")
+        if doubtful == 1:
+            notes.append("1 known label is contradicted and may be a mistake: --full shows it")
+        else:
+            notes.append(f"{doubtful} known labels are contradicted and may be mistakes: --full shows them")
     columns = ["method", *(LONG_NAMES[n] for n in names)]
     figures = Section(FIGURES_TITLE, columns, rows, notes + _failures(answer), _best(answer, names))
     return [_about(encoded, answer, shares, full=False), figures]
@@ -137,17 +139,14 @@ def command(asked: Asked, target: str, options: Sequence[str], *, complete: bool
     output = _output_name(asked.path)
     new = "NEW" + output.removeprefix("labeled")
     output = f"labeled-{new}" if complete else output
-    line = ""
+    lines = []
     for path, column in ((asked.path, target), ("FILE", target), ("FILE", "COLUMN")):
         labeled = [path, *asked.labeled] if complete else asked.labeled
         labeled = labeled if path == asked.path else ["FILE"] * len(labeled)
-        file = new if complete else path
         given = [word for source in labeled for word in ("--labeled", source)]
-        line = f"  {shlex.join(['vsa', 'label', file, '-t', column, *given, '-o', output, *options])}"
-        if len(line) <= width():
-            break
-    assert line.startswith(COMMAND)
-    return line
+        words = [new if complete else path, "-t", column, *given, *asked.reading, "-o", output, *options]
+        lines.append(f"{COMMAND}label {shlex.join(words)}")
+    return next((line for line in lines if len(line) <= width()), lines[0])
 
 
 def _output_name(path: str) -> str:
@@ -203,7 +202,7 @@ def _assumed(encoded: EncodedFile, shares: np.ndarray | None) -> list[str]:
     if shares is None:
         return []
     told = [f"{name} {share:.1%}" for name, share in zip(encoded.classes, shares, strict=True)]
-    return [f"answers and figures are for rows in these shares: {some(told, MOST_CLASSES)}"]
+    return [f"answers and figures assume these shares of the classes: {some(told, MOST_CLASSES)}"]
 
 
 def _figures(answer: TableAnswer, kind: TaskKind) -> Section:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
+from collections.abc import Mapping, Sequence
 from typing import Literal, TypeVar
 
 from vsacli.errors import UsageError
@@ -21,6 +22,19 @@ def restored(value: Texts) -> Texts:
     if isinstance(value, str) and any("\udc80" <= c <= "\udcff" for c in value):
         return os.fsencode(value).decode(errors="surrogateescape")
     return value
+
+
+def repeated(options: Mapping[str, object]) -> list[str]:
+    """Options as words of a command line: those that were given, a list once for each value."""
+    words: list[str] = []
+    for option, value in options.items():
+        if value is True:
+            words.append(option)
+        elif isinstance(value, Sequence) and not isinstance(value, str):
+            words += [word for one in value for word in (option, str(one))]
+        elif value is not None and value is not False:
+            words += [option, str(value)]
+    return words
 
 
 def parse_range(option: str, text: str, least: int = 1) -> tuple[int, int]:

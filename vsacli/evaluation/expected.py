@@ -118,7 +118,7 @@ def read_expected(folder: Path | None) -> Expected | None:
             raise ValueError(f"unknown kind or figure {kind!r}")
         return Expected(kind, tuple(_line(values) for values in content["lines"]))
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as e:
-        raise CheckpointError(f"{path}: damaged ({e}); delete it, it is only a help in vsa eval") from e
+        raise CheckpointError(f"{path}: damaged ({e}); delete it; vsa eval works without it") from e
 
 
 def _line(values: dict[str, Any]) -> Line:

@@ -56,7 +56,7 @@ def choose_methods(
     for n in names:
         known_method(n)
         if kind not in METHODS[n].kinds:
-            raise UsageError(f"method '{n}' does not serve {kind}; those that do: {', '.join(method_names(kind))}")
+            raise UsageError(f"method '{n}' does not support {kind}; methods that do: {', '.join(method_names(kind))}")
         if METHODS[n].trained and n not in trained:
             raise UsageError(
                 f"method '{n}' has no network yet: train one with vsa meta-train --method {n} --output RUN, and give "

@@ -37,7 +37,7 @@ def check_plot_path(path: Path) -> None:
     from importlib.util import find_spec
 
     if path.suffix.lower() not in FORMATS:
-        raise UsageError(f"--plot {path}: a picture is one of {', '.join(FORMATS)}")
+        raise UsageError(f"--plot {path}: the name of a picture ends in {', '.join(FORMATS)}")
     if find_spec("matplotlib") is None:
         raise UsageError("--plot needs matplotlib: pip install 'vsacli[eval]'")
 

@@ -59,7 +59,7 @@ class MethodAnswers:
     seconds : float
         A round, on average.
     error : str, optional
-        Why there are no answers: a round failed.
+        The reason, if a round failed and there are no answers.
     """
 
     label: str

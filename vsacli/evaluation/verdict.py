@@ -94,7 +94,9 @@ def _classes(answer: TableAnswer, method: MethodAnswers) -> Verdict:
             "label more",
         )
     if accuracy.low <= floor:
-        return Verdict(f"Too early to say: {said}, and {guess}; {n} hidden labels do not tell more.", "label more")
+        return Verdict(
+            f"Too early to say: {said}, and {guess}; {n} hidden labels are not enough to tell.", "label more"
+        )
     right = f"about {_percent(accuracy.value)} of the labels should be right (95% interval {_span(accuracy)})"
     if accuracy.low >= GOOD:
         return Verdict(f"Yes: {right}.", "label")
@@ -112,13 +114,13 @@ def _classes(answer: TableAnswer, method: MethodAnswers) -> Verdict:
     step: Step = "label" if accuracy.value >= GOOD else "label more"
     if half >= WANTED or n < 2 * FEW:
         return Verdict(
-            f"{start}. Of the surer half {_percent(half)} came out right, but {n} hidden labels are too few to choose "
-            "a --min-confidence by.",
+            f"{start}. Of the more confident half {_percent(half)} came out right, but {n} hidden labels are too few "
+            "to choose a --min-confidence by.",
             step,
         )
     return Verdict(
-        f"{start}. Of the surer half {_percent(half)} came out right: no --min-confidence clearly leaves labels that "
-        f"are right {_percent(WANTED)} of the time.",
+        f"{start}. Of the more confident half {_percent(half)} came out right: no --min-confidence clearly leaves "
+        f"labels that are right {_percent(WANTED)} of the time.",
         step,
     )
 
@@ -141,7 +143,7 @@ def _numbers(answer: TableAnswer, method: MethodAnswers) -> Verdict:
     bars = (
         ""
         if coverage.value >= 0.8
-        else f" Their deviations are too small: 90% intervals held {_percent(coverage.value)}."
+        else f" The deviations are too small: the 90% intervals held only {_percent(coverage.value)} of the numbers."
     )
     word = "Yes" if r2.low >= GOOD else "Yes, roughly" if r2.value >= ROUGH else "Only as a hint"
     return Verdict(f"{word}: {error}; {share}.{bars}", "label" if r2.value >= ROUGH else "label more")
@@ -169,8 +171,8 @@ def known_before(expected: Expected, n_labels: int, n_classes: int) -> str | Non
     if expected.kind == "regression":
         span = f"{100 * max(0.0, low):.0f}-{_percent(max(0.0, high))}"
         return (
-            f"On {found.tables} other tables, with as many labels, the network explained {span} of the variance "
-            f"(the middle half of these tables; half of all above {_percent(max(0.0, middle))})."
+            f"On {found.tables} other tables with as many labels the network explained {span} of the variance "
+            f"in the middle half of the tables (median {_percent(max(0.0, middle))})."
         )
     few, many = found.classes or (n_classes, n_classes)
     classes = f"{few} classes" if few == many else f"{few} to {many} classes"
@@ -178,9 +180,8 @@ def known_before(expected: Expected, n_labels: int, n_classes: int) -> str | Non
         classes = f"{few} classes or more"
     labels = f"{found.labels} label{'' if found.labels == 1 else 's'} per class"
     return (
-        f"On {found.tables} other tables with {classes} and about {labels} the network labeled "
-        f"{_span_of(low, high)} of the rows right (the middle half of these tables; half of all above "
-        f"{_percent(middle)})."
+        f"On {found.tables} other tables with {classes} and about {labels} the network labeled {_span_of(low, high)} "
+        f"of the rows right in the middle half of the tables (median {_percent(middle)})."
     )
 
 

@@ -1,4 +1,4 @@
-r"""Which rows to label next: rows that are uncertain, stand for many uncertain ones, and differ from one another.
+r"""Which rows to label next: rows that stand for many uncertain ones, and differ from one another.
 
 A batch :math:`S` is chosen greedily so that the rows, labeled ones :math:`L` included, cover what is uncertain:
 

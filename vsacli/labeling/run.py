@@ -204,6 +204,7 @@ def begin(
         if returned.adds_column:
             notes.append(note_on_added(table.name, options.target))
     context, column, target = find_target(table, others, options)
+    prepare.check_tokens(table, options)
     report = describe(table, options, context, target)
     report.notes += notes
     return table, Job(table, context, column, options, report, progress), target

@@ -49,6 +49,7 @@ def note_on_shares(report: LabelReport) -> None:
     chance = math.sqrt((len(given) - 1) / (2 * math.pi * given.sum()))  # of labels drawn at random, about
     if distance > NOTED + chance:
         report.notes.append(
-            f"the classes are filled in other shares than the labels have; if you know those of all rows, {OPTION} "
+            f"the classes are not as frequent among the filled labels as among the given ones; if you know their "
+            f"shares among all rows, {OPTION} "
             f"makes the labels better ({OPTION} labels if they were drawn at random)"
         )

@@ -25,7 +25,7 @@ class MethodConfig(NetworkConfig):
     def __post_init__(self) -> None:
         info = network_info(self.method)
         if self.kind not in info.kinds:
-            raise CheckpointError(f"{self.method} serves {' and '.join(info.kinds)}, not {self.kind!r}")
+            raise CheckpointError(f"{self.method} is for {' and '.join(info.kinds)}, not {self.kind!r}")
         for f in fields(self):
             value = getattr(self, f.name)
             if isinstance(f.default, bool):

@@ -114,7 +114,7 @@ class VSAConfig(NetworkConfig):
         if self.kind not in heads:
             raise CheckpointError(f"unknown task kind {self.kind!r} in the model config")
         if self.head not in heads[self.kind]:
-            raise CheckpointError(f"head {self.head!r} does not serve {self.kind}; use one of {heads[self.kind]}")
+            raise CheckpointError(f"head {self.head!r} does not support {self.kind}; use one of {heads[self.kind]}")
         if self.residual not in ("paper", "prenorm", "none"):
             raise CheckpointError(f"unknown residual {self.residual!r} in the model config")
         self.check_sizes("layers", "width", "heads", "head_width", "ff_width", "ff_layers", "channels")

@@ -88,8 +88,8 @@ def _problem(text: str, other_inputs: Sequence[str | Path]) -> str | None:
         if not at.is_dir():
             return f"{_shown(at)} is a file, not a directory"
         if os.path.islink(text):
-            return f"it is a link to {target}, and there is no directory {folder}; create that first"
-        return f"there is no directory {os.path.dirname(text) or folder}; create it first"
+            return f"it is a link to {target}, and the directory {folder} does not exist; create it first"
+        return f"the directory {os.path.dirname(text) or folder} does not exist; create it first"
     if not _may(folder, os.W_OK | os.X_OK):
         return "the directory is read-only"
     return None

@@ -55,6 +55,7 @@ def read_table(
             raise too_large(read.name, len(read.data)) from None
     if read.compression is not None:
         table.notes.append(
-            f"compression: {read.compression}; the output is plain unless its name ends in .gz, .bz2, .xz or .zst"
+            f"compression: {read.compression}; the output is not compressed unless its name ends in .gz, .bz2, .xz "
+            "or .zst"
         )
     return table

@@ -171,9 +171,7 @@ def _open(path: str) -> IO[bytes]:
         return open(path, "rb", buffering=0)
     except FileNotFoundError:
         if _URL.match(path):
-            raise InputError(
-                f"{path} is the address of a file on the net: download it first, and name the file"
-            ) from None
+            raise InputError(f"{path} is a web address: download the file first, and give its name") from None
         raise InputError(f"{path}: no such file") from None
     except PermissionError:
         raise InputError(f"{path}: no permission to read it") from None

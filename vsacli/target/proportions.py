@@ -108,15 +108,17 @@ def _counted(known: CountedLabels, classes: Sequence[Any]) -> tuple[np.ndarray, 
         else:
             counts[place] += count
     if not counts.any():
-        raise UsageError(f"{known.where} has no label of the classes given here, so it tells no shares of them")
+        raise UsageError(
+            f"{known.where} has no label of any class in this table, so it says nothing about their shares"
+        )
     notes = []
     if others:
         notes.append(
-            f"{others:,} of {others + int(counts.sum()):,} labels of {known.where} are of classes without a label "
-            f"here, and count for no share"
+            f"{others:,} of {others + int(counts.sum()):,} labels of {known.where} belong to classes that have no "
+            f"label here; they are not counted"
         )
     if absent := np.flatnonzero(counts == 0).tolist():
-        notes.append(f"{known.where} has no label of {_named(classes, absent)}, so nothing is filled with that")
+        notes.append(f"{known.where} has no label of {_named(classes, absent)}, so no cell is filled with it")
     return counts / counts.sum(), notes
 
 

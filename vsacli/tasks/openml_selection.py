@@ -79,7 +79,7 @@ class OpenMLSelection:
             )
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as e:
             raise InputError(
-                f"{path}: not a readable list of OpenML tasks ({e}); delete it, and it is made again"
+                f"{path}: not a readable list of OpenML tasks ({e}); delete it, and it will be rebuilt"
             ) from e
 
 
@@ -98,7 +98,7 @@ def choose_tasks(
         else:
             tasks = tuple(entry for kind in kinds for entry in paper_choice(_listed(kind), kind))
     except Unreachable as e:
-        raise InputError(f"OpenML at {server} cannot be reached ({e}); try again when it can") from e
+        raise InputError(f"OpenML at {server} cannot be reached ({e}); try again later") from e
     except Unusable as e:
         if suite is not None:
             raise UsageError(

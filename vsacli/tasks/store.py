@@ -140,7 +140,7 @@ class TableStore:
                 raise ValueError("its arrays and its index disagree")
             return cls(tables, [(str(name), str(reason)) for name, reason in meta["skipped"]])
         except (OSError, *_UNREADABLE) as e:
-            raise InputError(f"{path}: not a readable table store ({e}); delete it, and it is made again") from e
+            raise InputError(f"{path}: not a readable table store ({e}); delete it, and it will be rebuilt") from e
 
 
 def _cut(

@@ -64,7 +64,7 @@ def make_config(
     """
     if kind not in NETWORKS[method].kinds:
         others = ", ".join(n for n, info in NETWORKS.items() if kind in info.kinds)
-        raise UsageError(f"--method {method} does not serve {kind}; those that do: {others}")
+        raise UsageError(f"--method {method} does not support {kind}; methods that do: {others}")
     network = _network(kind, name, method, list(model), list(ablations))
     settings = paper_settings() if name == "paper" else {}
     settings |= training or {}

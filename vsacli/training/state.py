@@ -96,7 +96,7 @@ def load_state(folder: Path) -> tuple[dict[str, dict[str, Tensor]], dict[str, An
         meta = json.loads((folder / "state.json").read_text(encoding="utf-8"))
         for name, digest in meta.pop("sha256", {}).items():
             if _sha256(folder / name) != digest:
-                raise ValueError(f"the checksum of {name} is another")
+                raise ValueError(f"the checksum of {name} does not match")
         tensors = {p.stem: load_file(p) for p in sorted(folder.glob("*.safetensors"))}
     except FileNotFoundError as e:
         if folder.exists():

@@ -162,7 +162,7 @@ def refused_load(ref: str) -> str:
 @pytest.mark.parametrize("name", [CONFIG_FILE, WEIGHTS_FILE, CARD_FILE])
 def test_corrupt_bytes_are_not_kept(server: HubServer, cache: Path, files: dict[str, bytes], name: str):
     server.spoil[name] = files[name][:-1] + b"?"
-    assert f"lab/model@main: {name}: what arrived is not what the Hub promised ({server.root})" in refusal()
+    assert f"lab/model@main: {name}: the download does not match what the Hub announced ({server.root})" in refusal()
     assert not any(server.spoil[name] == p.read_bytes() for p in cache.rglob("*") if p.is_file())
     server.spoil.clear()
     assert get().checkpoint.kind == "classification"
@@ -272,7 +272,7 @@ def test_weights_that_are_none(server: HubServer, cache: Path, files: dict[str, 
 
 def test_files_of_absurd_size_are_not_fetched(server: HubServer, cache: Path):
     server.headers = {"X-Linked-Size": str(1 << 40)}
-    assert "1,099,511,627,776 bytes are more than any of our files has" in refusal()
+    assert "1,099,511,627,776 bytes are more than any file of a checkpoint has" in refusal()
     assert not any(r.startswith("GET") for r in server.requests)
 
 

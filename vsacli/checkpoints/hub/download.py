@@ -146,7 +146,9 @@ class _Download:
         if not re.fullmatch(r"[0-9a-f]{40}", commit) or not re.fullmatch(r"[\w.+-]{1,200}", etag) or set(etag) == {"."}:
             raise self._error(name, "the answer is not a Hub's", "check HF_ENDPOINT and the proxy")
         if (found.size or 0) > LARGEST[name]:
-            raise self._error(name, f"{found.size:,} bytes are more than any of our files has", "check the name")
+            raise self._error(
+                name, f"{found.size:,} bytes are more than any file of a checkpoint has", "check the name"
+            )
         return commit, etag
 
     def _get(self, name: str, commit: str, etag: str) -> Path:
@@ -156,7 +158,9 @@ class _Download:
             file = self._transfer(name, commit, again=True)
             if not has_hash(file, etag):
                 remove(file)
-                raise self._error(name, "what arrived is not what the Hub promised", "try again later or elsewhere")
+                raise self._error(
+                    name, "the download does not match what the Hub announced", "try again later or elsewhere"
+                )
         return file
 
     def _transfer(self, name: str, revision: str, again: bool = False) -> Path:
@@ -243,7 +247,7 @@ class _Download:
         elif isinstance(cause, (transport_error(), OSError)):
             reason = " ".join(str(cause).split()) or type(cause).__name__
             what = f"the Hub cannot be reached: {reason}"
-            then = "check the connection and the proxy; the cache works without"
+            then = "check the connection and the proxy; checkpoints in the cache work offline"
         else:
             raise e
         raise self._error(name, what, then) from e

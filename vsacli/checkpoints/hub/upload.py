@@ -116,7 +116,7 @@ def _explain(e: Exception, repo: str, endpoint: str) -> NoReturn:
         what, then = f"the Hub answered with status {status}{f' ({said})' if said else ''}", "try again later"
     elif isinstance(e, (transport_error(), OSError)):
         what = f"the Hub cannot be reached: {' '.join(str(e).split()) or type(e).__name__}"
-        then = "check the connection and the proxy; nothing or not all was published"
+        then = "check the connection and the proxy; nothing, or only a part, was published"
     elif isinstance(e, ValueError):
         what, then = f"the Hub refused it: {' '.join(str(e).split())}", "correct that"
     else:

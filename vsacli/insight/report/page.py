@@ -77,7 +77,7 @@ def _filled(facts: ReportFacts) -> str:
         assumed = len(facts.balance.series) > 2
         words = "Rows of each class among the labels that were given, and among those that were filled in."
         if assumed:
-            words += " Beside them all rows of the table in the shares that --proportions says."
+            words += " The third bar of a class shows all rows of the table, in the shares that --proportions gives."
         return _section(
             "filled", "What was filled", f"<p>{words}</p>", _key_of_bars(assumed), chart, _details(table), whole=True
         )
@@ -159,8 +159,9 @@ def _suggested(facts: ReportFacts) -> str:
     if facts.suggested is None:
         return ""
     words = (
-        "Labels for these rows would help most: they are uncertain, stand for many uncertain rows, and differ from "
-        "one another. The numbers are those on the map."
+        "Labels for these rows would help most: together they stand for the rows about which the network is least "
+        "certain, and they differ from one another. The answer for such a row may itself be certain. The numbers are "
+        "those on the map."
     )
     rows = Rows(["", *facts.suggested.header], [[str(i + 1), *r] for i, r in enumerate(facts.suggested.cells)])
     return _section("next", "Which rows to label next", f"<p>{words}</p>", _rows(rows, "Rows to label next"))

@@ -53,7 +53,7 @@ class TargetWriter:
 
         name, leaves, at = footer.fields[j]
         if not leaves:
-            raise DataError(f"{footer.name}: column {name!r} is a group of no columns, which holds no labels")
+            raise DataError(f"{footer.name}: column {name!r} is an empty group and cannot hold labels")
         self.leaf = leaves[0]
         self._stored: pa.DataType | None = None  # of integers or bytes, if Arrow would take others
         self._footer, self._read_group = footer, read_group

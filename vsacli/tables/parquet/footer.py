@@ -198,7 +198,7 @@ def _check(footer: Footer) -> None:
         if len(chunks) != n_leaves:
             raise ValueError("a column is missing in a row group")
         if get(group, Group.ROWS) < 0:
-            raise ValueError("a row group has less than no rows")
+            raise ValueError("a row group has a negative number of rows")
         for chunk in chunks:
             meta = get(chunk, Chunk.META)
             if get(meta, Meta.COMPRESSED_SIZE) < 0 or get(meta, Meta.DATA_PAGE) < 0:
