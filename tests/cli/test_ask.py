@@ -150,6 +150,25 @@ def test_ctrl_c_loses_nothing_and_the_same_command_continues(two_groups, tmp_pat
     assert labels((tmp_path / "out.csv").read_text()) == [told[label] for label in two_groups.truth]
 
 
+def test_in_place_all_answers_count(two_groups, tmp_path: Path):
+    """Answers of an earlier run stand in the table by now; they are told, and are not asked for again."""
+    (tmp_path / "t.csv").write_text(unlabeled(two_groups))
+    truth = truth_of(two_groups)
+    command = ("t.csv", "-t", "label", "-o", "t.csv", "--ask", "2")
+    first = on_terminal(tmp_path, *command, keys=[truth, truth, again])
+    assert "2 labels were given by hand, 2 of them now" in first.shown
+    second = on_terminal(tmp_path, *command, keys=[truth, "q"])
+    shown = " ".join(second.shown.split())
+    assert "2 answers of an earlier run in t.answers.csv" in shown
+    assert "3 labels were given by hand, 1 of them now" in shown
+    rows = re.findall(r"^row (\d+) ", first.shown + second.shown, re.M)
+    assert len(set(rows)) == 4
+    listed = re.search(r"^  1 (\w+)   2 (\w+)$", second.shown, re.M)
+    assert listed is not None
+    told = {"a": "low", "b": "high"}
+    assert list(listed.groups()) == [told[two_groups.truth[int(row) - 1]] for row in rows[:2]]
+
+
 @pytest.fixture
 def answered(two_groups, write, monkeypatch, tmp_path: Path) -> Path:
     """A table without labels, and beside the output out.csv two answers that `--ask` kept, the wrong way round."""

@@ -219,7 +219,7 @@ def test_a_failed_run_writes_neither(vsa, two_groups, write, tmp_path: Path):
         (["--report", "out.csv", "-o", "out.csv"], "would replace"),
         (["--report", "a", "--suggest-to", "./a"], "would replace"),
         (["--report", "other.csv", "--labeled", "other.csv"], "would replace"),
-        (["--report", "none/page.html"], "does not exist; create it first"),
+        (["--report", "none/page.html"], "the directory none does not exist; create it first"),
     ],
 )
 def test_refused(

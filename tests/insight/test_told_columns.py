@@ -23,6 +23,9 @@ def test_without_names_a_code_and_else_nothing(write):
     lines = [f"{i * i},{'abc'[i % 3]}x,{i % 2},{i / 7}" for i in range(20)]
     coded = read_table(write("a.csv", "\n".join(["customer_id,size,t,v", *lines]).encode()))
     assert naming_columns(coded, 2) == [0]
+    persons = [f"{1000 + i},Person {i},{i % 2}" for i in range(20)]
+    known = read_table(write("c.csv", "\n".join(["id,full name,t", *persons]).encode()))
+    assert naming_columns(known, 2) == [1]
     bare = read_table(write("b.csv", "\n".join(["w,size,t,v", *lines]).encode()))
     assert naming_columns(bare, 2) == []
 

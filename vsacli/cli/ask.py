@@ -110,9 +110,9 @@ def ask_person(
     labeled = asking.labeled_table()
     if added and options.target in labeled.columns:
         table.notes.append(note_on_added(table.name, options.target))
-    if asking.answers:
-        were = "label was" if len(asking.answers) == 1 else "labels were"
-        table.notes.append(f"{len(asking.answers):,} {were} given by hand, {given:,} of them now; kept in {path}")
+    if every := {*answers.earlier, *asking.answers}:  # earlier ones may stand in the table by now
+        were = "label was" if len(every) == 1 else "labels were"
+        table.notes.append(f"{len(every):,} {were} given by hand, {given:,} of them now; kept in {path}")
     return labeled, [] if others is None else [others]
 
 

@@ -23,6 +23,7 @@ LONGEST_NAME = 60
 
 _WORDS = re.compile(r"[^\W\d_][^\d\[\]{}()<>=#@/\\]*")
 _NAMED = re.compile(r"(?i)\b(?:name|title|symbol|code|id|key|no|nr|number)\b|_(?:name|id|no|nr)$|name$")
+_SPOKEN = re.compile(r"(?i)(?:name|title|symbol)$")  # rather than a number that nobody remembers
 
 
 def naming_columns(table: Table, column: int | None) -> list[int]:
@@ -58,6 +59,7 @@ def naming_columns(table: Table, column: int | None) -> list[int]:
         elif _NAMED.search(name):
             codes.append(j)
     words.sort(key=lambda j: _NAMED.search(table.columns[j]) is None)
+    codes.sort(key=lambda j: _SPOKEN.search(table.columns[j]) is None)
     return (words or codes[:1])[:MOST_NAMES]
 
 

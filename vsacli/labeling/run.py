@@ -156,7 +156,10 @@ def label_table(
         answers = certain(0, len(classes))
     elif len(classes) == 1:
         one = quoted(classes[0], "that one")
-        report.notes.append(f"all given labels are of one class, so every missing label becomes {one}")
+        report.notes.append(
+            f"all given labels are of one class, so every missing label becomes {one}; "
+            "if there are other classes, label a row of each"
+        )
         answers = certain(report.missing, 1)
         if keep:  # which rows may well be of another class is worth a look
             checkpoint, attributes = _for_a_look(job)

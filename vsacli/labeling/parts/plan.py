@@ -197,7 +197,10 @@ def make_plan(
     if not report.missing:
         report.notes.append("no label is missing: nothing to fill")
     elif target.kind == "classification" and len(target.classes) == 1:
-        report.notes.append("all given labels are of one class, so every missing label becomes it")
+        report.notes.append(
+            "all given labels are of one class, so every missing label becomes it; if there are other classes, label a "
+            "row of each"
+        )
     else:
         network = _prepare(Job(held, context, column, options, report, progress), target, parts, survey)
     if network is not None:
