@@ -259,7 +259,7 @@ def test_two_hundred_classes_with_two_labels_each():
     task = make_table(500, classes=200, labeled=0)
     task["labeled"][200:400] = True
     task["y"] = np.concatenate([np.arange(200)] * 2)
-    proba = predict(recorder.checkpoint(), **task).proba
+    proba = predict(recorder.checkpoint(), **task, config=InferenceConfig(classes_together=200)).proba
     assert proba is not None
     assert proba.shape == (100, 200)
     np.testing.assert_allclose(proba.sum(1), 1, rtol=1e-4)

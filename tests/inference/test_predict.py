@@ -18,8 +18,11 @@ from vsacli.inference.predict import predict
 from vsacli.nn import TaskBatch
 
 GROUPS = InferenceConfig(device="cpu", attributes_together=(3, 2))
+CLASSES = InferenceConfig(device="cpu", classes_together=2)
 CONFIGS = pytest.mark.parametrize(
-    "config", [CPU, SMALL, InferenceConfig(device="cpu", views=3), GROUPS], ids=["whole", "chunks", "views", "groups"]
+    "config",
+    [CPU, SMALL, InferenceConfig(device="cpu", views=3), GROUPS, CLASSES],
+    ids=["whole", "chunks", "views", "groups", "classes"],
 )
 
 
@@ -249,10 +252,9 @@ def test_an_unknown_device(name: str, monkeypatch: pytest.MonkeyPatch):
         choose_device(name)
 
 
-def test_more_classes_than_a_context_has_rows_are_refused():
-    with pytest.raises(DataError, match=r"^385 classes are more than the network reads at once \(384\): merge rare"):
-        predict(Recorder().checkpoint(), **make_table(500, classes=385, labeled=0))
-    assert predict(Recorder().checkpoint(), **make_table(390, classes=384, labeled=0)).proba is not None
+def test_more_classes_than_a_graph_has_landmarks_are_refused():
+    with pytest.raises(DataError, match=r"^4,097 classes are more than can be told apart \(4,096\): merge rare"):
+        predict(Recorder().checkpoint(), **make_table(4_200, classes=4_097, labeled=0))
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,9 @@ MOST_ATTRIBUTES = 512
 LABELS_THAT_TELL = 3
 """... if there are so many labels per class: fewer do not tell which ones those are."""
 
+MOST_CLASSES = 4096
+"""Classes of a table at most: a label of each is part of a graph, whose time grows with the cube of its rows."""
+
 STUDENT_FROM = 32_768
 """Different unlabeled rows from which a student saves more than it costs (benchmarks/student.py)."""
 
@@ -32,6 +35,7 @@ class InferenceConfig:
     best_only: bool = False  # of the class probabilities keep the largest of each row: two numbers per row, not C
     chunk_rows: int = 256  # unlabeled rows read together
     context_rows: int = 384  # labeled rows read together
+    classes_together: int = 25  # classes read together at most; of more, groups (benchmarks/many_classes.py)
     contexts_per_chunk: int = 2  # contexts averaged if labeled rows need several
     attributes_together: tuple[int, int] | None = None  # at most, and of a group if there are more; None: a choice
     memory: int = 400 << 20  # bytes that a pass may take, about
@@ -49,20 +53,16 @@ def attributes_together(config: InferenceConfig, kind: str, n_labeled: int) -> t
     return size * 3 // 2, size
 
 
-def check_classes(n_classes: int, config: InferenceConfig | None = None) -> None:
-    """Refuse more classes than a context has rows.
-
-    Each pass reads a row of every class, and its time grows with the square of their number: a thousand classes
-    would take minutes for sixteen rows.
+def check_classes(n_classes: int) -> None:
+    """Refuse more classes than a graph has landmarks.
 
     Raises
     ------
     DataError
     """
-    most = (config or InferenceConfig()).context_rows
-    if n_classes > most:
+    if n_classes > MOST_CLASSES:
         raise DataError(
-            f"{n_classes:,} classes are more than the network reads at once ({most}): merge rare classes, or fill in "
+            f"{n_classes:,} classes are more than can be told apart ({MOST_CLASSES:,}): merge rare classes, or fill in "
             f"a coarser column first and then label the rows of each of its values separately; "
             f"if the labels are numbers, use --task regression"
         )

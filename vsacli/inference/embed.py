@@ -5,7 +5,8 @@
 The network reads rows together, so a row's embedding depends on the rows beside it. Those of different chunks
 can be compared because every chunk holds the same labeled rows and a random share of the others, and because
 each chunk is moved so that its labeled rows have the mean they have in all chunks. Attributes of a wide table are
-read in the groups that answers are averaged of. On the sample tables a row
+read in the groups that answers are averaged of. Of many classes those that resemble each other are taken as one, so
+that there are no more than the network reads together. On the sample tables a row
 moves by half the distance to its nearest neighbour when it is read in another chunk (a fourth of the distance
 of two random rows at most), so clusters are to be trusted and single distances across chunks are not.
 """
@@ -64,6 +65,9 @@ def embed(
     """
     check_embeds(checkpoint)
     reading = Reading(checkpoint, x, labeled, y, n_classes, config)
+    if x.shape[1] and reading.class_groups is not None:
+        y = reading.class_groups.merged(reading.config.classes_together)[reading.target]
+        reading = Reading(checkpoint, x, labeled, y, int(y.max()) + 1, config)
     if not x.shape[1]:
         raise DataError("no attribute to embed rows by")
     c = reading.contexts[0]

@@ -16,6 +16,8 @@ A network that reads the structure of the whole table is given it for the rows o
 Of very many rows, a student answers those on which it agrees with the network as the network does with itself
 (:mod:`vsacli.inference.student`).
 
+Of more classes than ``classes_together``, each row is asked about some (:mod:`vsacli.inference.many_classes`).
+
 Which rows share a chunk, and in which order rows and attributes enter the network, depends on their
 contents and the seed (:mod:`vsacli.inference.order`), not on their order in the table: another order gives
 the same answers, and identical rows get identical ones.
@@ -35,6 +37,7 @@ import numpy as np
 from vsacli.attributes.packed import CompactAttributes, take_rows
 from vsacli.inference.answers import Answers
 from vsacli.inference.config import InferenceConfig, check_classes
+from vsacli.inference.many_classes import Questions, answers_in_groups
 from vsacli.inference.order import signs
 from vsacli.inference.passes import PassRows
 from vsacli.inference.reading import BESIDE, Known, Reading
@@ -94,7 +97,7 @@ def predict(
     ResourceError
         If even the smallest pass does not fit in memory.
     """
-    check_classes(n_classes, config)
+    check_classes(n_classes)
     reading = Reading(checkpoint, x, labeled, y, n_classes, config, known)
     answers = _foregone(reading)
     return _ask_network(reading, progress) if answers is None else answers
@@ -118,10 +121,12 @@ def _foregone(reading: Reading) -> Answers | None:
 def _ask_network(reading: Reading, progress: Progress) -> Answers:
     n, best_only = len(reading.rows), reading.config.best_only and reading.classes
     order, first = reading.unlabeled_order
-    read = order if n <= reading.chunk_rows else order[first]  # a table read at once is read as it is
+    groups = reading.class_groups
+    # a table read at once is read as it is
+    read = order[first] if groups is not None or n > reading.chunk_rows else order
     proportions = reading.known.proportions if reading.classes else None
     answers = _Answers(_times(first, len(read)), reading.runner.width, best_only, proportions)
-    structure, student_rows = reading.structure, 0
+    graph, student_rows = reading.structure if groups is None else groups, 0
     with numpy_on_one_thread():  # whose number must not change an answer
         for rows, found, by_student in _in_turn(
             reading, read, lambda done: progress("labeling", done * n // len(read), n)
@@ -131,7 +136,7 @@ def _ask_network(reading: Reading, progress: Progress) -> Answers:
     group = np.cumsum(first, dtype=order.dtype) - order.dtype.type(1)  # identical rows get the answer of their first
     back = np.empty_like(order)
     back[order] = group if len(read) < n else np.flatnonzero(first).astype(order.dtype)[group]
-    out = Answers(device=str(reading.device), graph_rows=0 if structure is None else len(structure))
+    out = Answers(device=str(reading.device), graph_rows=0 if graph is None else len(graph))
     out.student_rows = student_rows
     if reading.scale is not None:
         out.mean, out.std = reading.scale.undo(*answers.numbers[back].T)
@@ -153,6 +158,11 @@ def _in_turn(
     with the number of rows that are done.
     """
     n = len(read)
+    if reading.class_groups is not None:
+        groups = reading.class_groups
+        for rows, found in answers_in_groups(reading, groups, read, _by_network, _side_by_side, tell):
+            yield rows, found, np.zeros(len(found), bool)
+        return
     if not reading.runner.config.can_be_asked or not student_pays(
         reading.config.student_from, n, reading.x.shape[1], reading.n_classes
     ):
@@ -307,7 +317,7 @@ def _times(first: np.ndarray, n: int) -> np.ndarray:
     return np.ones(n, np.int64) if n == len(first) else np.diff(np.append(np.flatnonzero(first), len(first)))
 
 
-def _side_by_side(questions: _Questions) -> Iterator[list[np.ndarray]]:
+def _side_by_side(questions: _Questions | Questions) -> Iterator[list[np.ndarray]]:
     """The answers to each question, in order; on a CPU as many at a time as torch has threads.
 
     A pass is made of many small operations. One thread for each of two passes is a third faster than

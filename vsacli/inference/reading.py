@@ -13,6 +13,7 @@ import numpy as np
 
 from vsacli.attributes.packed import CompactAttributes, take_rows
 from vsacli.errors import DataError
+from vsacli.inference.class_groups import ClassGroups, GivenRows
 from vsacli.inference.config import MOST_ATTRIBUTES, InferenceConfig, attributes_together
 from vsacli.inference.device import choose_device
 from vsacli.inference.order import attribute_groups, attribute_signatures, reading_order, row_order
@@ -46,11 +47,14 @@ class Known:
     proportions : Proportions, optional
         Of the classes among the unlabeled rows. Its factors, if it has none yet, are found from up to `SAMPLE_CELLS`
         probabilities, the same ones with and without `InferenceConfig.best_only`.
+    groups : ClassGroups, optional
+        Of the classes of such a table, if there are many.
     """
 
     signatures: np.ndarray | None = None
     structure: KnownStructure | None = None
     proportions: Proportions | None = None
+    groups: ClassGroups | None = None
 
 
 class Reading:
@@ -160,6 +164,20 @@ class Reading:
             return structure_of(
                 self.x, self.support, self.target, self.n_classes, different, self.signatures, self.support_order
             )
+
+    @cached_property
+    def class_groups(self) -> ClassGroups | None:
+        """The groups in which classes are read; None if all of them are read together."""
+        if self.n_classes <= self.config.classes_together or self.known.groups is not None:
+            return self.known.groups
+        order, first = self.unlabeled_order
+        different = self.rows[order[first]]
+        table = GivenRows(
+            self.x, self.signatures, self.support, self.target, self.n_classes, self.support_order, different
+        )
+        structured = self.runner.config.reads_structure
+        with numpy_on_one_thread():  # whose number must not change an answer
+            return ClassGroups.of(table, self.config.classes_together, self.config.seed, structured=structured)
 
     def attributes(self, rows: np.ndarray, group: np.ndarray) -> np.ndarray:
         """A group of attributes of some rows of the table, float32 (rows, attributes)."""

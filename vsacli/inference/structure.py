@@ -105,7 +105,7 @@ def structure_of(
     order = np.argsort(signatures, kind="stable")
     dealt = deal_contexts(target[support_order] if n_classes else None, len(support_order), LABELED_LANDMARKS)[0]
     chosen = support_order[np.sort(dealt)]
-    others = unlabeled[: LANDMARKS - len(chosen)]
+    others = unlabeled[: max(0, LANDMARKS - len(chosen))]
     rows = np.concatenate([support[chosen], others])
     values = take_rows(x, rows)
     table = TableStructure.fit(values[:, order], np.arange(len(chosen)), target[chosen], n_classes)

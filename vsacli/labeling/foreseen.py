@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from vsacli.tables.table import Table, WritableTable
     from vsacli.target.column import Target
 
+MANY = 16
+"""Chunks that are timed together of a table with many classes: there, what is done once takes longer than a chunk."""
+
 
 def foresee(
     table: WritableTable, options: LabelOptions, labeled: Sequence[Table], progress: Progress = silent
@@ -53,7 +56,8 @@ def _seconds_of_the_network(job: Job, target: Target, x: np.ndarray) -> float:
     config = InferenceConfig(device=job.options.device, seed=job.options.seed)
     others = np.flatnonzero(~target.given)
     given = np.flatnonzero(target.given)
-    rows = np.concatenate([given, others[: config.chunk_rows]])
+    tried = config.chunk_rows * (MANY if len(target.classes) > config.classes_together else 1)
+    rows = np.concatenate([given, others[:tried]])
     y = target.codes[given] if classification else target.numbers[given]
     known = np.arange(len(rows)) < len(given)
     answers = predict(checkpoint, x[rows], known, y, len(target.classes) if classification else 0, config=config)
@@ -61,5 +65,5 @@ def _seconds_of_the_network(job: Job, target: Target, x: np.ndarray) -> float:
     by_network = len(others)
     if not job.options.exact and student_pays(config.student_from, len(others), x.shape[1], len(target.classes)):
         by_network = TAUGHT + 2 * CHECKED  # if the student is trusted; what it takes itself is little
-    chunks = max(1.0, by_network / config.chunk_rows)
+    chunks = max(1.0, by_network / tried)
     return loaded - start + (time.monotonic() - loaded) * chunks

@@ -144,10 +144,15 @@ def influence(walk: sparse.csr_array, sources: NDArray[np.int64], alpha: float) 
     local and global consistency", 2003). The matrix is positive definite, and solved as a dense one: in more than
     a few dimensions neighbours are so mixed that a sparse factorization fills up, and takes longer.
     """
+    start = np.zeros((walk.shape[0], len(sources)))
+    start[sources, np.arange(len(sources))] = 1.0
+    return spread(walk, start, alpha)
+
+
+def spread(walk: sparse.csr_array, start: Floats, alpha: float) -> Floats:
+    r"""What walks bring to each row, :math:`(I - \alpha S)^{-1}` times `start` (n, k), which is overwritten."""
     system = -alpha * walk.toarray()
     system[np.diag_indices_from(system)] += 1.0
-    start = np.zeros((len(system), len(sources)))
-    start[sources, np.arange(len(sources))] = 1.0
     factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
     return np.maximum(cho_solve(factor, start, overwrite_b=True, check_finite=False), 0.0)
 

@@ -104,6 +104,33 @@ def test_the_order_in_which_parts_are_finished_and_threads_change_nothing(
     assert one == other
 
 
+def test_many_classes_are_read_in_the_same_groups_in_every_part(
+    make_parts: MakeParts, label_parts: LabelParts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Forty groups on a lattice of two attributes; the first part alone has labels."""
+    rows = np.arange(160)
+
+    def place(p: int, table: pa.Table) -> pa.Array:
+        return pa.array(10.0 * (rows % 8) + np.random.default_rng(p).normal(0, 0.3, 160))
+
+    def height(p: int, table: pa.Table) -> pa.Array:
+        return pa.array(10.0 * (rows % 40 // 8) + np.random.default_rng(9 + p).normal(0, 0.3, 160))
+
+    def label(p: int, table: pa.Table) -> pa.Array:
+        return pa.array([f"group {r % 40}" if p == 0 and r < 80 else None for r in rows])
+
+    monkeypatch.setattr(plan_module, "WHOLE_ROWS", 0)
+    folder = make_parts(3, 160, x=place, word=height, truth=lambda p, table: pa.array(rows % 40), y=label)
+    report = label_parts(folder, "forwards", confidence=True)
+    label_parts(folder, "backwards", confidence=True, engine=backwards)
+    assert bytes_of(tmp_path / "forwards") == bytes_of(tmp_path / "backwards")
+    assert report.filled == {f"group {c}": 10 for c in range(40)}
+    assert report.graph_rows == 480
+    for p in range(3):
+        table = read(tmp_path / "forwards" / f"part-{p}.parquet").to_pydict()
+        assert table["y"] == [f"group {c}" for c in table["truth"]]
+
+
 def test_labels_of_one_part_serve_the_others(make_parts: MakeParts, label_parts: LabelParts, tmp_path: Path):
     def given_in_the_last(p: int, table: pa.Table) -> pa.Array:
         return pa.array(["ab"[c] if p == 2 else None for c in table["truth"].to_pylist()], pa.string())

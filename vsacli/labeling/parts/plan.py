@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from vsacli.attributes.encoder import AttributeEncoder
     from vsacli.checkpoints.folder import Checkpoint
     from vsacli.inference.answers import Answers
+    from vsacli.inference.class_groups import ClassGroups
     from vsacli.inference.proportions import Proportions
     from vsacli.inference.structure import KnownStructure
     from vsacli.tables.table import Table
@@ -69,6 +70,8 @@ class Network:
         Of the sample: the order of attributes and rows is the same in every part.
     structure : KnownStructure, optional
         Of the sample and the labeled rows, for a network that reads it.
+    groups : ClassGroups, optional
+        Of the classes, in the sample and the labeled rows, if there are many; then there is no structure of all.
     proportions : Proportions, optional
         With the factors that meet them in the sample: a part has shares of its own.
     whole : WholeFolder, optional
@@ -84,6 +87,7 @@ class Network:
     home: np.ndarray
     signatures: np.ndarray
     structure: KnownStructure | None = None
+    groups: ClassGroups | None = None
     proportions: Proportions | None = None
     whole: WholeFolder | None = None
 
@@ -278,10 +282,11 @@ def _prepare(job: Job, target: Target, parts: Sequence[Part], survey: Survey | N
                 answers, unlabeled, dict(zip((part.name for part in parts), starts.tolist(), strict=False))
             ),
         )
-    structure = _structure(
-        checkpoint, x, support, y, len(target.classes), n_context + np.flatnonzero(unlabeled), signatures, options.seed
-    )
-    report.graph_rows = 0 if structure is None else len(structure)
+    sampled = (checkpoint, x, support, y, len(target.classes), n_context + np.flatnonzero(unlabeled), signatures)
+    groups = _groups(*sampled, options.seed)
+    structure = None if groups is not None else _structure(*sampled, options.seed)
+    graph = structure if groups is None else groups
+    report.graph_rows = 0 if graph is None else len(graph)
     candidates = np.flatnonzero(unlabeled)
     candidates = candidates[row_order(below, signatures, options.seed, rows=candidates)][:MATCHED_ROWS]
     beside = candidates[:COMPANIONS]
@@ -295,6 +300,7 @@ def _prepare(job: Job, target: Target, parts: Sequence[Part], survey: Survey | N
         home=np.searchsorted(starts, rows[beside], side="right") - 1,
         signatures=signatures,
         structure=structure,
+        groups=groups,
         proportions=proportions_of(job, target),
     )
     if network.proportions is not None:
@@ -348,9 +354,31 @@ def _match(network: Network, sample: np.ndarray, n_classes: int, job: Job) -> No
         network.y,
         n_classes,
         config=InferenceConfig(device=job.options.device, seed=job.options.seed, best_only=True),
-        known=Known(network.signatures, network.structure, network.proportions),
+        known=Known(network.signatures, network.structure, network.proportions, network.groups),
         progress=lambda step, done, total: job.progress("matching proportions", done, total),
     )
+
+
+def _groups(
+    checkpoint: Checkpoint,
+    x: np.ndarray,
+    support: np.ndarray,
+    y: np.ndarray,
+    n_classes: int,
+    unlabeled: np.ndarray,
+    signatures: np.ndarray,
+    seed: int,
+) -> ClassGroups | None:
+    """The groups of the classes in the sampled rows, if there are too many to be read together."""
+    from vsacli.inference.config import InferenceConfig
+    from vsacli.inference.reading import Known, Reading
+
+    config = InferenceConfig(device="cpu", seed=seed)
+    if n_classes <= config.classes_together:
+        return None
+    rows = np.concatenate([support, unlabeled])
+    labeled = np.arange(len(rows)) < len(support)
+    return Reading(checkpoint, x[rows], labeled, y, n_classes, config, Known(signatures)).class_groups
 
 
 def _structure(

@@ -159,6 +159,7 @@ def _answer(
             network.signatures,
             network.structure,
             None if known is None else Proportions(known.wanted, known.factors),
+            network.groups,
         ),
         progress=lambda step, done, total: progress(step, min(done, len(rows)), len(rows)),
     )
