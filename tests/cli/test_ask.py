@@ -202,6 +202,16 @@ def test_a_run_that_does_not_ask_reads_the_answers_as_well(vsa, two_groups, answ
     assert "labels: 2 given" in vsa("label", answered, "-t", "label", "-o", "other.csv", *more).stderr
 
 
+def test_answers_have_the_encoding_and_delimiter_of_the_table(vsa, answered: Path, tmp_path: Path):
+    for path in (answered, tmp_path / "out.answers.csv"):
+        path.write_bytes(path.read_text().replace("label", "größe").replace(",", ";").encode("latin-1"))
+    how = ("-t", "größe", "--encoding", "latin-1", "--delimiter", "semicolon")
+    result = vsa("label", answered, *how, "-o", "out.csv")
+    assert "labels: 6 given" in result.stderr
+    piped = vsa("label", "-", *how, "-o", "out.csv", stdin=answered.read_bytes())
+    assert "labels: 6 given" in piped.stderr
+
+
 def test_files_that_hold_no_answers_for_the_column_are_left_alone(vsa, answered: Path, tmp_path: Path):
     form = (tmp_path / "out.answers.csv").read_text()
     for text in ("", "name,answer\nn02,yes\n", form.replace("label", "other"), f"{form.splitlines()[0]}\n", "\0\1"):

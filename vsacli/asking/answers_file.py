@@ -32,20 +32,25 @@ def answers_path(file: str, output: str | None) -> str:
     return str(beside.with_name(name.stem + ENDING))
 
 
-def answers_kept(file: str, output: str | None, target: str) -> str | None:
-    """The file in which `--ask` kept answers for a table, a label column and an output; None if it holds none."""
+def answers_kept(
+    file: str, output: str | None, target: str, *, delimiter: str | None = None, encoding: str | None = None
+) -> str | None:
+    """The file in which `--ask` kept answers for a table, a label column and an output; None if it holds none.
+
+    It is written as the table is, so `delimiter` and `encoding` are those of the table, if they were given.
+    """
     from vsacli.tables.peek import glimpse_columns
     from vsacli.tables.read import read_table
 
     path = answers_path(file, output)
     try:
-        columns = glimpse_columns(path)
+        columns = glimpse_columns(path, delimiter=delimiter, encoding=encoding)
     except (OSError, ValueError, LookupError, EOFError, csv.Error, VsaError):
         return None  # not one of ours
     if not columns or normalize(columns[0]) != normalize(target) or not is_form(columns, target):
         return None
     try:
-        cells = read_table(path).column(0).to_pylist()
+        cells = read_table(path, delimiter=delimiter, encoding=encoding).column(0).to_pylist()
     except VsaError:
         return path  # whoever reads it as a table says what is wrong with it
     return path if any(cell.strip() for cell in cells) else None

@@ -222,7 +222,7 @@ def evaluate(
         seed=seed,
     )
 
-    given = LabelSources.of(table, None, target, labeled)
+    given = LabelSources.of(table, None, target, labeled, delimiter=delimiter, encoding=encoding)
 
     def read() -> tuple[WritableTable, list[Table]]:
         found = read_table(table, delimiter=delimiter, encoding=encoding, header_line=header_line)

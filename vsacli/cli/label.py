@@ -6,6 +6,7 @@ import os
 import sys
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Annotated
 
@@ -164,7 +165,8 @@ def label(
             proportions, proportions_from, options, lambda path: read_labeled(path, target, delimiter, encoding)
         ),
     )
-    given = LabelSources(labeled or []) if ask is not None else LabelSources.of(file, output, target, labeled)
+    find = partial(LabelSources.of, file, output, target, labeled, delimiter=delimiter, encoding=encoding)
+    given = LabelSources(labeled or []) if ask is not None else find()
     inputs = [file, *given.paths]
     folder = os.path.isdir(file)
     if not folder:
@@ -223,7 +225,7 @@ def label(
         shown.first_rows(run)
     if not quiet:
         show_facts("vsa", facts_of(account))
-        given = given if ask is None else LabelSources.of(file, output, target, labeled)  # answers are kept by now
+        given = given if ask is None else find()  # answers are kept by now
         reading = repeated(
             {
                 "--task": None if task is TaskChoice.auto else task.value,

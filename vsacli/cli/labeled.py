@@ -32,7 +32,16 @@ class LabelSources:
     notes: list[str] = field(default_factory=list)
 
     @classmethod
-    def of(cls, file: str, output: str | None, target: str, labeled: Sequence[str] | None) -> LabelSources:
+    def of(
+        cls,
+        file: str,
+        output: str | None,
+        target: str,
+        labeled: Sequence[str] | None,
+        *,
+        delimiter: str | None = None,
+        encoding: str | None = None,
+    ) -> LabelSources:
         """The tables that were named, after the answers that `--ask` kept for this table and output, if there are any.
 
         Labels that a person gave once must not be lost because the next command does not name them.
@@ -41,7 +50,9 @@ class LabelSources:
 
         paths = list(labeled or ())
         nowhere = file == "-" and output in (None, "-")
-        kept = None if nowhere or os.path.isdir(file) else answers_kept(file, output, target)
+        kept = None
+        if not nowhere and not os.path.isdir(file):
+            kept = answers_kept(file, output, target, delimiter=delimiter, encoding=encoding)
         if kept is None or any(os.path.exists(path) and os.path.samefile(path, kept) for path in paths):
             return cls(paths)
         note = f"your answers to --ask in {kept} are read, as with --labeled; move that file away to leave them out"
