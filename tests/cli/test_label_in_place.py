@@ -137,6 +137,18 @@ def columns_of(path: Path) -> list[str]:
     return list(rows_of(path)[0])
 
 
+def test_rows_to_label_have_the_form_of_the_table_in_every_round(vsa, two_groups, write, tmp_path: Path):
+    path = write("data.csv", two_groups.csv().replace(b",", b";").replace(b".", b","))
+    for i in range(3):
+        form = tmp_path / f"{i}.csv"
+        more = () if i == 0 else ("--labeled", tmp_path / f"{i - 1}.csv")
+        done = vsa("label", path, "-t", "label", "-o", path, "--suggest", "2", "--suggest-to", form, *more)
+        assert f"labels: {two_groups.given.count(True) + 2 * i} given" in done.stderr
+        header, *rows = form.read_text().splitlines()
+        assert header == "label;label_guess;label_confidence;row;x;y"
+        form.write_text("\n".join([header, *(f"{row.split(';')[1]}{row}" for row in rows), ""]))
+
+
 def test_added_columns_are_replaced(label, two_groups):
     for _ in range(3):
         result = label("--confidence", "--proba")
