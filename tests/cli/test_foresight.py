@@ -62,7 +62,7 @@ def test_a_preview_has_the_first_filled_rows(vsa, named: Path, tmp_path: Path):
         [str(i + 1), row["label"], f"{float(row['label_confidence']):.2f}", row["name"]] for i, row in filled
     ]
     assert max(map(len, text.splitlines())) <= 100
-    assert "6 more rows had no label" in text
+    assert "and 6 more rows" in text
     assert "not written" not in text
     alone = vsa("label", named, "-t", "label", "--preview")
     assert "the table was not written: give --output FILE" in alone.stdout.decode()

@@ -14,6 +14,7 @@ from vsacli.cli.console import on_terminal, progress_shown, say, show_facts
 from vsacli.cli.layout import GAP, Section, shortened, width_of
 from vsacli.cli.sections import show, width
 from vsacli.errors import UsageError
+from vsacli.support.wording import number_of, rounded
 
 if TYPE_CHECKING:
     from vsacli.cli.labeled import LabelSources
@@ -101,7 +102,7 @@ def _preview(run: LabelingRun, note: str) -> Section:
     if least is not None:
         labels = [label if p >= least else "(left empty)" for label, p in zip(labels, sure, strict=True)]
     columns = ["row", run.options.target, "confidence" if classes else "± std"]
-    told = [f"{p:.2f}" if classes else f"{p:.3g}" for p in sure]
+    told = [f"{p:.2f}" if classes else rounded(p) for p in sure]
     grid = [
         [f"{row + 1:,}", shortened(label, LONGEST_CELL), p] for row, label, p in zip(rows, labels, told, strict=True)
     ]
@@ -122,7 +123,7 @@ def _preview(run: LabelingRun, note: str) -> Section:
             line.append(value)
     filled = sum(run.report.filled.values())
     title = f"{run.table.name}: {filled:,} of {run.report.missing:,} missing labels filled in"
-    more = f"{len(missing) - len(rows):,} more rows had no label" if len(missing) > len(rows) else ""
+    more = f"and {number_of(len(missing) - len(rows), 'more row')}" if len(missing) > len(rows) else ""
     return Section(title, columns, grid, [text for text in (more, note) if text], names=names)
 
 

@@ -8,7 +8,7 @@ from vsacli._version import __version__
 from vsacli.cli.console import Fact
 from vsacli.labeling.job import LabelReport
 from vsacli.support.privacy import values_shown
-from vsacli.support.wording import number_of, some
+from vsacli.support.wording import number_of, rounded, some
 
 SHOWN_CLASSES = 12
 SHOWN_COLUMNS = 6
@@ -78,7 +78,7 @@ def facts_of(report: LabelReport) -> list[Fact]:
     if report.mean_confidence is not None and report.checkpoint is not None:
         facts.append(("confidence", f"{report.mean_confidence:.3f} on average"))
     if report.mean_std is not None and report.checkpoint is not None:
-        facts.append(("uncertainty", f"{report.mean_std:.4g} (mean standard deviation of a fill)"))
+        facts.append(("uncertainty", f"{rounded(report.mean_std, 4)} (mean standard deviation of a fill)"))
     return facts + [("note", note) for note in report.notes]
 
 

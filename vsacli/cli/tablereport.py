@@ -27,7 +27,7 @@ from vsacli.evaluation.verdict import (
     verdict,
 )
 from vsacli.kinds import TaskKind
-from vsacli.support.wording import some
+from vsacli.support.wording import rounded, some
 from vsacli.tables.table import Table
 
 MOST_CLASSES = 12  # columns of a confusion matrix
@@ -157,7 +157,7 @@ def _output_name(path: str) -> str:
 
 def _brief(name: str, m: MethodAnswers, answer: TableAnswer) -> str:
     if name == "typical_error":
-        return f"{m.typical_error(answer.answer):.3g}"
+        return rounded(m.typical_error(answer.answer))
     figure = m.figures[name]
     if not np.isfinite(figure.value):
         return "-"
@@ -276,8 +276,8 @@ def _suspicious(file: Table, answer: TableAnswer, main: MethodAnswers) -> list[S
     classification = main.probs is not None
     rows = []
     for w in found:
-        given = answer.classes[int(w.given)] if classification else f"{w.given:.6g}"
-        answered = answer.classes[int(w.answered)] if classification else f"{w.answered:.6g}"
+        given = answer.classes[int(w.given)] if classification else rounded(w.given, 6)
+        answered = answer.classes[int(w.answered)] if classification else rounded(w.answered, 6)
         how = f"{w.confidence:.2f}" if classification else f"{w.confidence:.1f}"
         rows.append([file.where(w.row), given, answered, how])
     last = "confidence" if classification else "deviations off"

@@ -11,6 +11,7 @@ from vsacli.baselines.base import Floats
 from vsacli.evaluation.expected import Expected
 from vsacli.evaluation.intervals import Interval, extrapolate, wilson
 from vsacli.evaluation.table_answer import MethodAnswers, TableAnswer
+from vsacli.support.wording import rounded
 
 GOOD = 0.9  # accuracy that needs no second look, on the safe side of the interval
 WANTED = 0.95  # accuracy of the answers that a confidence threshold should leave
@@ -128,7 +129,7 @@ def _classes(answer: TableAnswer, method: MethodAnswers) -> Verdict:
 def _numbers(answer: TableAnswer, method: MethodAnswers) -> Verdict:
     n = len(answer.rows)
     r2, coverage = method.figures["r2"], method.figures["coverage90"]
-    error = f"half of the hidden numbers came out within {method.typical_error(answer.answer):.3g} of the truth"
+    error = f"half of the hidden numbers came out within {rounded(method.typical_error(answer.answer))} of the truth"
     share = f"the answers explain {_percent(max(0.0, r2.value))} of their variance (95% interval {_span(r2, 0.0)})"
     if n < FEW:
         return Verdict(f"Too early to say: {n} hidden numbers are too few to judge by; {error}.", "label more")
