@@ -32,7 +32,7 @@ def run(tmp_path: Path, machine: str, fail: bool = False) -> tuple[int, list[str
     return done.returncode, log.read_text().splitlines()
 
 
-@pytest.mark.parametrize(("machine", "stages"), [("cpu", 8), ("gpu", 2)])
+@pytest.mark.parametrize(("machine", "stages"), [("cpu", 9), ("gpu", 2)])
 def test_stages_run_once_and_go_on_where_they_were(tmp_path: Path, machine: str, stages: int) -> None:
     status, commands = run(tmp_path, machine, fail=True)
     assert status == 130
