@@ -66,7 +66,7 @@ def test_a_line_that_was_cut_off_is_dropped(tmp_path: Path):
 @pytest.mark.parametrize("content", ["a,b\n1,2\n", "kind;kind_guess;kind_confidence;row;name\n", "\x00\xff"])
 def test_another_file_is_not_written_to(tmp_path: Path, content: str):
     (tmp_path / "t.answers.csv").write_bytes(content.encode("latin-1"))
-    with pytest.raises(DataError, match="move it, or name another output"):
+    with pytest.raises(DataError, match="move it away, or give another --output"):
         answers(tmp_path)
     assert (tmp_path / "t.answers.csv").read_bytes() == content.encode("latin-1")
 
