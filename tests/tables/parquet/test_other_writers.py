@@ -149,7 +149,7 @@ def test_an_empty_group_is_a_column_without_values(vsa, tmp_path, two_groups) ->
     assert pq.ParquetFile(out).read()["label"].to_pylist() == two_groups.truth
     told = vsa("label", path, "-t", "hollow").error
     assert "column 'hollow' holds struct<>, not labels; choose another column with --target" in told
-    with pytest.raises(DataError, match="is a group of no columns"):
+    with pytest.raises(DataError, match="is an empty group and cannot hold labels"):
         fill(path.read_bytes(), "hollow", [0], pa.array(["a"]))
 
 
