@@ -30,7 +30,7 @@ def path(two_groups, write) -> Path:
         (["-t", "lable"], r"no column 'lable'; did you mean 'label'\?"),
         (["-t", "nothing like it"], r"it has 3 columns \(VSA_SHOW_VALUES=1 lists them\)"),
         (["-t", "x", "-t", "label"], r"--target is given 2 times; give it only once"),
-        (["-t", "label", "-o", "out.xlsx"], r"no \.xlsx is written"),
+        (["-t", "label", "-o", "out.xlsx"], r"does not write \.xlsx files"),
         (["-t", "label", "-o", "a", "--output", "b"], r"--output is given 2 times"),
         ([], r"Missing option '--target' / '-t'; see `vsa label --help`"),
         (["-t", "label", "more.csv"], r"unexpected extra argument.*one table is read at a time: for file in"),

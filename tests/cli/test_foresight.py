@@ -58,9 +58,11 @@ def test_a_preview_has_the_first_filled_rows(vsa, named: Path, tmp_path: Path):
     text = whole.stdout.decode()
     assert text.splitlines()[0].endswith("16 of 16 missing labels filled in")
     shown = [re.split(r" {2,}", line.strip())[:4] for line in text.splitlines()[2:12]]
-    assert shown == [
-        [str(i + 1), row["label"], f"{float(row['label_confidence']):.2f}", row["name"]] for i, row in filled
+    assert [[row, label, name] for row, label, _, name in shown] == [
+        [str(i + 1), row["label"], row["name"]] for i, row in filled
     ]
+    for (_, _, confidence, _), (_, row) in zip(shown, filled, strict=True):
+        assert abs(float(confidence) - float(row["label_confidence"])) <= 0.0051  # both are rounded
     assert max(map(len, text.splitlines())) <= 100
     assert "and 6 more rows" in text
     assert "not written" not in text
