@@ -40,7 +40,8 @@ cpu)
     --schedule constant --muon-rate 0.004 --learning-rate 0.0008
   stage structure-3 "${common[@]}" "${graph[@]}" --init "$out/structure-2" --max-time 16m --validate-every 5m --seed 404 \
     --muon-rate 0.002 --learning-rate 0.0004
-  # The bundled one was planned for 94 minutes; after 65 the plan was cut to 79, so its rate fell faster at the end.
+  # Planned for 94 minutes; after 65 the plan was cut to 79, so the rate fell faster at the end. The bundled weights are
+  # models/recipes/average.py "$out/structure-3" "$out/classification" 0.3, validated and calibrated as a run does at its end.
   stage classification "${common[@]}" "${four[@]}" --model structure=true --kind classification --shots 1-14 \
     --unlabeled 5-70 --cells 7000 --attributes 3-96 --init "$out/structure-3" --max-time 79m --save-every 1m \
     --validate-every 12m --seed 505 --muon-rate 0.004 --learning-rate 0.0008 --precision bfloat16

@@ -1,0 +1,31 @@
+"""The weights of two checkpoints of one network, averaged: models/recipes/average.py FIRST SECOND SHARE OUT
+
+OUT becomes a copy of SECOND with (1 - SHARE) times the weights of FIRST and SHARE times its own. The validation figures
+and the confidence in its config are still those of SECOND.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
+
+
+def main() -> None:
+    """Write OUT."""
+    first, second, share, out = Path(sys.argv[1]), Path(sys.argv[2]), float(sys.argv[3]), Path(sys.argv[4])
+    ours, theirs = (load_file(folder / "model.safetensors") for folder in (first, second))
+    with safe_open(second / "model.safetensors", "pt") as file:
+        facts = file.metadata()
+    out.mkdir(parents=True, exist_ok=True)
+    for name in ("config.json", "README.md"):
+        shutil.copy(second / name, out / name)
+    mean = {name: (1 - share) * ours[name] + share * theirs[name] for name in ours}
+    save_file(mean, out / "model.safetensors", metadata=facts)
+
+
+if __name__ == "__main__":
+    main()
