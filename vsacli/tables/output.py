@@ -205,11 +205,11 @@ def open_output(path: str | Path | None, *, inputs: Sequence[str | Path] = ()) -
         return
     target = os.path.realpath(text)
     part = temporary_name(os.path.dirname(target))
-    try:
-        file = open(part, "xb", buffering=0)  # noqa: SIM115 (closed below, before the rename)
-    except OSError as error:
-        raise _failed(text, error) from None
-    try:
+    try:  # around its creation as well: an interrupt may come right behind it
+        try:
+            file = open(part, "xb", buffering=0)  # noqa: SIM115 (closed below, before the rename)
+        except OSError as error:
+            raise _failed(text, error) from None
         with file:
             _take_after(file.fileno(), target)
             with _compressed(_Sink(file, text), text) as sink:
