@@ -33,6 +33,7 @@ from vsacli.training.distributed import Group
 from vsacli.training.loop import Trainer
 from vsacli.training.recipe import make_config
 from vsacli.training.sources import Collection, SourceSpec, collect
+from vsacli.training.timing import Clock
 from vsacli.training.validate import ValidationPlan, validation_episodes
 
 NETWORK: tuple[str, ...] = (
@@ -48,12 +49,8 @@ VALIDATION = ValidationPlan(shots=(1, 5), repeats=1, pool_rows=300, pool_read=10
 EPISODES = {"cells": 16_000, "shots": (1, 14), "unlabeled": (5, 70)}
 
 
-class ProcessorClock:
+class ProcessorClock(Clock):
     """Processor seconds of this process, but for those in which it is stopped."""
-
-    def __init__(self) -> None:
-        self.before = 0.0
-        self.started = 0.0
 
     def start(self) -> None:
         """Start counting."""
@@ -68,7 +65,6 @@ class ProcessorClock:
 class Racer(Trainer):
     """A trainer whose clock is the processor's, and does not count validation; it can end after so many tasks."""
 
-    clock: ProcessorClock  # type: ignore[assignment]
     tasks: int | None = None
 
     def progress(self, elapsed: float) -> float:

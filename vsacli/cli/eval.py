@@ -29,7 +29,7 @@ from vsacli.cli.options import (
     checkpoints_given,
 )
 from vsacli.cli.proportions import ProportionsFrom, ProportionsOption, known_proportions
-from vsacli.cli.values import repeated
+from vsacli.cli.values import reading_again
 from vsacli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -234,20 +234,16 @@ def evaluate(
 
     other = partial(read_table, delimiter=delimiter, encoding=encoding)
     known = known_proportions(proportions, proportions_from, options, other)
-    reading = repeated(
+    reading = reading_again(
+        options,
         {
-            "--task": None if task is TaskChoice.auto else task.value,
-            "--na": na,
-            "--no-default-na": no_default_na,
-            "--exclude": exclude,
-            "--include": include,
             "--delimiter": delimiter,
             "--encoding": encoding,
             "--header-line": header_line,
             "--checkpoint": (checkpoint or [None])[0],
             "--proportions": proportions,
             "--proportions-from": proportions_from,
-        }
+        },
     )
     asked = Asked(table, given.named_for(table), given.kept, reading, full, thorough)
     eval_table(asked, read, options, compared, results, known)

@@ -37,7 +37,7 @@ from vsacli.cli.options import (
 )
 from vsacli.cli.parts import EngineChoice, EngineOption, RayAddress, Workers, choose_engine, refuse_options_of_folders
 from vsacli.cli.proportions import ProportionsFrom, ProportionsOption, known_proportions
-from vsacli.cli.values import repeated
+from vsacli.cli.values import reading_again
 from vsacli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -226,20 +226,16 @@ def label(
     if not quiet:
         show_facts("vsa", facts_of(account))
         given = given if ask is None else find()  # answers are kept by now
-        reading = repeated(
+        reading = reading_again(
+            options,
             {
-                "--task": None if task is TaskChoice.auto else task.value,
-                "--na": na,
-                "--no-default-na": no_default_na,
-                "--exclude": exclude,
-                "--include": include,
                 "--delimiter": delimiter,
                 "--encoding": encoding,
                 "--header-line": header_line,
                 "--checkpoint": checkpoint,
                 "--proportions": proportions,
                 "--proportions-from": proportions_from,
-            }
+            },
         )
         say_next_step(file, given, output, account, written=shown.table, reading=reading)
 

@@ -6,9 +6,12 @@ import math
 import os
 import re
 from collections.abc import Mapping, Sequence
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from vsacli.errors import UsageError
+
+if TYPE_CHECKING:
+    from vsacli.prepare import ReadOptions
 
 Texts = TypeVar("Texts", str, list[str], None)
 
@@ -35,6 +38,18 @@ def repeated(options: Mapping[str, object]) -> list[str]:
         elif value is not None and value is not False:
             words += [option, str(value)]
     return words
+
+
+def reading_again(options: ReadOptions, others: Mapping[str, object]) -> list[str]:
+    """Words of a command line that reads a table as these options and others do."""
+    own = {
+        "--task": None if options.task == "auto" else options.task,
+        "--na": options.na,
+        "--no-default-na": not options.default_na,
+        "--exclude": options.exclude,
+        "--include": options.include,
+    }
+    return repeated({**own, **others})
 
 
 def parse_range(option: str, text: str, least: int = 1) -> tuple[int, int]:

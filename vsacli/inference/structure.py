@@ -41,7 +41,7 @@ class KnownStructure:
     hashes, places : ndarray, shape (number of unlabeled landmarks,)
         Their contents, sorted, and their landmarks.
     telling : ndarray, shape (M,), optional
-        How much each attribute tells of the classes (:func:`vsacli.structure.telling.telling`), if there are so many
+        How well each attribute tells the classes apart (:func:`vsacli.structure.telling.telling`), if there are so many
         that not all of them are read, and labels enough to judge them.
     """
 

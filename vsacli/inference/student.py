@@ -214,5 +214,5 @@ def _trusted_from(margins: np.ndarray, less: np.ndarray) -> tuple[float, float]:
     if not len(enough):
         return np.inf, 0.0
     last = enough[-1]
-    # All rows were above the margin: a smaller one among the others is no reason to doubt.
+    # All held-out rows may be answered, so no margin is too small.
     return 0.0 if last + 1 == len(order) else float(margins[order[last]]), (last + 1) / len(order)

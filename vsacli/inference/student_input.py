@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vsacli.structure.ranks import mid_ranks
+
 SOFT_LIMIT = 5.0  # a z-score far out says "far out" and no more
 RANK_SCALE = 3**0.5  # ranks are uniform on (-1, 1); times this they have spread 1
 
@@ -56,7 +58,6 @@ class StudentInput:
         z = np.where(seen, z / np.sqrt(1 + (z / SOFT_LIMIT) ** 2), 0)
         ranks = np.empty_like(z)
         for j, values in enumerate(self.ordered):
-            below, up_to = (np.searchsorted(values, x[:, j], side) for side in ("left", "right"))
-            ranks[:, j] = (below + up_to) / len(values) - 1
+            ranks[:, j] = mid_ranks(x[:, j], values)
         ranks = np.where(seen, ranks * RANK_SCALE, 0)
         return np.concatenate([z, ranks, seen[:, self.partly]], 1).astype(np.float32)

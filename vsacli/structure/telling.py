@@ -1,4 +1,4 @@
-"""How much each attribute tells of the classes, judged by labels and by what the graph says of unlabeled rows."""
+"""How well each attribute tells the classes apart, judged by the labels and by the graph of all rows."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vsacli.structure.metric import Floats
+from vsacli.structure.ranks import mid_ranks
 
 _AT_ONCE = 256  # attributes: ranks of a block are float64
 
@@ -51,11 +52,8 @@ def _ranks(x: np.ndarray) -> tuple[Floats, Floats]:
     ranks = np.zeros(x.shape)
     for j in range(x.shape[1]):
         values = x[seen[:, j], j]
-        if not len(values):
-            continue
-        ordered = np.sort(values)
-        below, up_to = (np.searchsorted(ordered, values, side) for side in ("left", "right"))
-        ranks[seen[:, j], j] = (below + up_to) / len(values) - 1
+        if len(values):
+            ranks[seen[:, j], j] = mid_ranks(values, np.sort(values))
     return ranks, seen.astype(np.float64)
 
 

@@ -221,15 +221,9 @@ def note_columns(footer: Footer, extra: Sequence[ExtraColumn]) -> None:
     def add(schema: pa.Schema) -> pa.Schema:
         for column in extra:
             schema = schema.append(pa.field(column.name, column.values.type))
-        noted = dict(schema.metadata or {})
-        if b"pandas" in noted:
-            schema = schema.with_metadata({**noted, b"pandas": _with_pandas_columns(noted[b"pandas"], extra)})
         return schema
 
-    change_arrow_schema(footer, add)
-    entry = key_values(footer).get(b"pandas")
-    if entry is not None:
-        entry[2] = (BINARY, _with_pandas_columns(get(entry, 2), extra))
+    _change_notes(footer, add, lambda columns: columns + _pandas_columns(extra))
 
 
 def forget_columns(footer: Footer, places: Sequence[int], names: Collection[str]) -> None:
@@ -238,33 +232,34 @@ def forget_columns(footer: Footer, places: Sequence[int], names: Collection[str]
     def remove(schema: pa.Schema) -> pa.Schema:
         for j in sorted(set(places), reverse=True):
             schema = schema.remove(j)
-        noted = dict(schema.metadata or {})
-        if b"pandas" in noted:
-            schema = schema.with_metadata({**noted, b"pandas": _without_pandas_columns(noted[b"pandas"], names)})
         return schema
 
-    change_arrow_schema(footer, remove)
+    _change_notes(footer, remove, lambda columns: [c for c in columns if c["field_name"] not in names])
+
+
+def _change_notes(
+    footer: Footer, of_arrow: Callable[[pa.Schema], pa.Schema], of_pandas: Callable[[list[Any]], list[Any]]
+) -> None:
+    """Change what Arrow noted about the schema, and the columns that pandas noted: beside it, and within it."""
+
+    def in_pandas(note: bytes) -> bytes:
+        try:
+            noted = json.loads(note)
+            noted["columns"] = of_pandas(noted["columns"])
+        except (ValueError, KeyError, TypeError):  # not what pandas writes: leave it
+            return note
+        return json.dumps(noted).encode()
+
+    def change(schema: pa.Schema) -> pa.Schema:
+        schema, noted = of_arrow(schema), dict(schema.metadata or {})
+        if b"pandas" in noted:
+            schema = schema.with_metadata({**noted, b"pandas": in_pandas(noted[b"pandas"])})
+        return schema
+
+    change_arrow_schema(footer, change)
     entry = key_values(footer).get(b"pandas")
     if entry is not None:
-        entry[2] = (BINARY, _without_pandas_columns(get(entry, 2), names))
-
-
-def _without_pandas_columns(note: bytes, names: Collection[str]) -> bytes:
-    try:
-        noted = json.loads(note)
-        noted["columns"] = [column for column in noted["columns"] if column["field_name"] not in names]
-    except (ValueError, KeyError, TypeError):  # not what pandas writes: leave it
-        return note
-    return json.dumps(noted).encode()
-
-
-def _with_pandas_columns(note: bytes, extra: Sequence[ExtraColumn]) -> bytes:
-    try:
-        noted = json.loads(note)
-        noted["columns"] += _pandas_columns(extra)
-    except (ValueError, KeyError, TypeError):  # not what pandas writes: leave it
-        return note
-    return json.dumps(noted).encode()
+        entry[2] = (BINARY, in_pandas(get(entry, 2)))
 
 
 def _pandas_columns(extra: Sequence[ExtraColumn]) -> list[dict[str, Any]]:
