@@ -12,6 +12,7 @@ from tests.tiny import tiny_model
 from vsacli.kinds import TaskKind
 from vsacli.nn.answers import ClassOutput, RegressionOutput
 from vsacli.nn.batch import StructureBatch, TaskBatch
+from vsacli.structure.answers import CLASS_CHANNELS
 from vsacli.tasks.collate import collate
 from vsacli.tasks.episode import Episode
 from vsacli.tasks.sampler import episode_structure
@@ -83,6 +84,27 @@ def test_an_untrained_share_of_the_graph_is_followed():
     along = batch.structure.answers[:, batch.n_labeled :, :, :4].sum(-1)
     expected = (shares[0] + 2.0 * along).log_softmax(-1)
     torch.testing.assert_close(shares[1], expected, rtol=1e-4, atol=1e-5)
+
+
+def test_a_network_that_reads_the_space_of_the_classes_follows_what_is_said_there():
+    """And one that does not cannot see it."""
+    batch = collate([episode("classification")]).tasks
+    assert batch.structure is not None
+    there = batch.structure.answers[..., CLASS_CHANNELS:].clone()
+    model, blind = tiny_model(structure=True, class_space=True), tiny_model(structure=True)
+    assert model.follow_space is not None
+    model.follow_space.weight.zero_()
+    found = []
+    for share in (0.0, 2.0):
+        model.follow_space.bias.fill_(share)
+        found.append(model.classify(batch).log_probs)
+    expected = (found[0] + 2.0 * there[:, batch.n_labeled :].sum(-1)).log_softmax(-1)
+    torch.testing.assert_close(found[1], expected, rtol=1e-4, atol=1e-5)
+    model.follow_space.bias.zero_()
+    before = model.classify(batch).log_probs, blind.classify(batch).log_probs
+    batch.structure.answers[..., CLASS_CHANNELS:] = -there
+    assert not torch.allclose(model.classify(batch).log_probs, before[0])
+    torch.testing.assert_close(blind.classify(batch).log_probs, before[1], rtol=0, atol=0)
 
 
 def test_numbers_in_other_units_have_answers_in_those_units():

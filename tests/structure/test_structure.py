@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from vsacli.structure import TableStructure
-from vsacli.structure.answers import CLASS_CHANNELS, STRENGTHS, class_answers, number_answers
+from vsacli.structure.answers import CLASS_CHANNELS, SPACE_ANSWERS, STRENGTHS, class_answers, number_answers
 from vsacli.structure.distances import squared_distances
 from vsacli.structure.graph import NEIGHBOURS, WIDTH_NEIGHBOUR, Graph
 from vsacli.structure.metric import Metric
@@ -89,7 +89,7 @@ def test_one_label_a_class_answers_rows_in_groups():
     assert structure is not None
     found = structure.of_landmarks
     rest = np.setdiff1d(np.arange(len(x)), labeled)
-    assert found.answers.shape == (len(x), 3, CLASS_CHANNELS)
+    assert found.answers.shape == (len(x), 3, CLASS_CHANNELS + SPACE_ANSWERS)
     assert (found.answers[rest, :, 0].argmax(1) == y[rest]).mean() > 0.98
     assert np.isnan(found.answers[labeled]).all()  # no other label of their class: nothing to say
     np.testing.assert_allclose(found.weights[:2], 1, atol=1e-4)  # two coordinates tell three groups apart

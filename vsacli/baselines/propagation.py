@@ -64,11 +64,7 @@ class Propagation(SimpleMethod):
             loss = log_loss(rows.y, _left_out_classes(spread, one_hot)) if enough else 0.0
             if loss < best_loss:
                 best, best_loss = spread, loss
-        scores = best @ one_hot
-        probs = _shares(scores, best.sum(axis=0) @ one_hot, one_hot.mean(axis=0))[len(one_hot) :]
-        lost = scores[len(one_hot) :].sum(axis=1) < LEAST
-        probs[lost] = _nearest_labels(rows.unlabeled[lost], rows.labeled, rows.y)
-        return probs
+        return class_answers(best, rows, rows.all)
 
     def regress(self, rows: Rows, rng: np.random.Generator) -> tuple[Floats, Floats]:
         walk, n = self.walk(rows.all, rng), len(rows.y)
@@ -136,6 +132,21 @@ def nearest_by_leaves(share: Floats) -> tuple[NDArray[np.int64], Floats]:
     np.fill_diagonal(others, -1.0)
     near = np.argsort(-others, axis=1, kind="stable")[:, :k]
     return near, np.maximum(np.take_along_axis(others, near, axis=1), LEAST)
+
+
+def class_answers(spread: Floats, rows: Rows, points: Floats) -> Floats:
+    """Probabilities (U, K) of unlabeled rows by what each labeled row passes on to all rows, (N, L).
+
+    Each class has the share of all answers that it has of the labels. Rows that no label reaches are answered by the
+    nearest of each class, where ``points`` (N, D) are the coordinates of all rows.
+    """
+    one_hot = np.eye(rows.n_seen)[rows.y]
+    n = len(one_hot)
+    scores = spread @ one_hot
+    probs = _shares(scores, spread.sum(axis=0) @ one_hot, one_hot.mean(axis=0))[n:]
+    lost = scores[n:].sum(axis=1) < LEAST
+    probs[lost] = _nearest_labels(points[n:][lost], points[:n], rows.y)
+    return probs
 
 
 def _shares(scores: Floats, mass: Floats, proportions: Floats) -> Floats:

@@ -53,6 +53,9 @@ METHODS: dict[str, MethodInfo] = {
     "label-spreading": MethodInfo("label_spreading:LabelSpreading", ("classification",), "label spreading"),
     "graph": MethodInfo("propagation:NearestGraph", BOTH, "label propagation, graph of nearest neighbours"),
     "forest-graph": MethodInfo("propagation:ForestGraph", BOTH, "label propagation, graph of shared leaves"),
+    "class-graph": MethodInfo(
+        "class_graph:ClassGraph", ("classification",), "label propagation, graph by the classes' common covariance"
+    ),
     "self-training": MethodInfo("self_training:SelfTraining", ("classification",), "self-training, logistic"),
     "tabpfn": MethodInfo("foundation:TabPFN", BOTH, "TabPFN, if it is installed", requires="tabpfn", optional=True),
     "tabicl": MethodInfo("foundation:TabICL", BOTH, "TabICL, if it is installed", requires="tabicl", optional=True),

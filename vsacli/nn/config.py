@@ -108,6 +108,7 @@ class VSAConfig(NetworkConfig):
     readout: bool = True  # add what an unlabeled row's own label slots say to what the head says
     kernel_ridge: bool = False  # read the answers of kernel ridge regression, and follow them as far as they serve
     structure: bool = False  # read what all rows of the table say of each (vsacli.structure)
+    class_space: bool = False  # and of each class (vsacli.structure.class_space)
 
     def __post_init__(self) -> None:
         heads = {"classification": ("prototype", "label_propagation"), "regression": ("gp",)}
@@ -118,6 +119,8 @@ class VSAConfig(NetworkConfig):
         if self.residual not in ("paper", "prenorm", "none"):
             raise CheckpointError(f"unknown residual {self.residual!r} in the model config")
         self.check_sizes("layers", "width", "heads", "head_width", "ff_width", "ff_layers", "channels")
+        if self.class_space and not (self.structure and self.kind == "classification"):
+            raise CheckpointError("class_space goes with structure, in a network for classes")
         if not (self.example_attention or self.attribute_attention):
             raise CheckpointError("a model without example and attribute attention has no blocks")
 
@@ -156,6 +159,7 @@ class VSAConfig(NetworkConfig):
             f" {self.head_width}, {self.residual} residuals, {self.head} head"
             + (", reading kernel ridge answers" if self.kernel_ridge else "")
             + (", reading the structure of the whole table" if self.structure else "")
+            + (" and of its classes" if self.class_space else "")
         )
 
 

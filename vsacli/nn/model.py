@@ -33,12 +33,14 @@ from vsacli.nn.network import Network
 from vsacli.nn.slices import can_be_sliced, hidden_in_slices
 from vsacli.nn.structure import (
     FOLLOWED_AT_FIRST,
+    SPACE_FOLLOWED_AT_FIRST,
     known_answers,
     structure_answers,
     structure_channels,
     structure_width,
     with_coordinates,
 )
+from vsacli.structure.answers import CLASS_CHANNELS, SPACE_ANSWERS
 
 
 class VSAModel(Network[VSAConfig]):
@@ -48,7 +50,7 @@ class VSAModel(Network[VSAConfig]):
         super().__init__(config)
         prenorm = config.residual == "prenorm"
         d3 = input_width(config) + (MODELS if config.kernel_ridge else 0)
-        self.structure_width = structure_width(config.kind) if config.structure else 0
+        self.structure_width = structure_width(config)
         d3 += self.structure_width
         if prenorm:
             # Identity residuals need the full width from the first block on.
@@ -88,6 +90,11 @@ class VSAModel(Network[VSAConfig]):
             self.follow_graph = nn.Linear(d3, structure_answers(config.kind))
             nn.init.zeros_(self.follow_graph.weight)
             nn.init.constant_(self.follow_graph.bias, FOLLOWED_AT_FIRST[config.kind])
+        self.follow_space: nn.Linear | None = None
+        if config.class_space:
+            self.follow_space = nn.Linear(d3, SPACE_ANSWERS)
+            nn.init.zeros_(self.follow_space.weight)
+            nn.init.constant_(self.follow_space.bias, SPACE_FOLLOWED_AT_FIRST)
 
     def forward(self, batch: TaskBatch) -> ClassOutput | RegressionOutput:
         """Answers for the unlabeled rows of each task."""
@@ -111,6 +118,10 @@ class VSAModel(Network[VSAConfig]):
             share = self.follow_graph(slots).to(logits.dtype)  # (B, U, C, A')
             along = known_answers(batch)[:, batch.n_labeled :, :, : share.shape[-1]].to(logits.dtype)
             logits = logits + (share * along).sum(-1)
+        if self.follow_space is not None and batch.structure is not None:
+            share = self.follow_space(slots).to(logits.dtype)  # (B, U, C, SPACE_ANSWERS)
+            there = known_answers(batch)[:, batch.n_labeled :, :, CLASS_CHANNELS:].to(logits.dtype)
+            logits = logits + (share * there).sum(-1)
         return class_output(logits, batch)
 
     def regress(self, batch: TaskBatch) -> RegressionOutput:

@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from vsacli.nn.batch import TaskBatch
-from vsacli.structure.answers import CLASS_ANSWERS, CLASS_CHANNELS, NUMBER_ANSWERS, NUMBER_CHANNELS
+from vsacli.nn.config import VSAConfig
+from vsacli.structure.answers import CLASS_ANSWERS, CLASS_CHANNELS, NUMBER_ANSWERS, NUMBER_CHANNELS, SPACE_ANSWERS
 
 MARKS = 3
 """Channels beside the answers: whether a slot is a coordinate, how much it counts, and whether a row is answered."""
@@ -19,15 +20,22 @@ MARKS = 3
 FOLLOWED_AT_FIRST = {"classification": 0.1, "regression": 0.02}
 """Share of each answer along the graph that an untrained network adds to its own."""
 
+SPACE_FOLLOWED_AT_FIRST = 0.02
+"""The same of answers in the space of the classes."""
+
 
 def structure_answers(kind: str) -> int:
     """Answers along the graph that may be followed."""
     return CLASS_ANSWERS if kind == "classification" else NUMBER_ANSWERS
 
 
-def structure_width(kind: str) -> int:
+def structure_width(config: VSAConfig) -> int:
     """Channels that structure adds to the input tensor."""
-    return MARKS + (CLASS_CHANNELS if kind == "classification" else NUMBER_CHANNELS)
+    if not config.structure:
+        return 0
+    if config.kind == "regression":
+        return MARKS + NUMBER_CHANNELS
+    return MARKS + CLASS_CHANNELS + (SPACE_ANSWERS if config.class_space else 0)
 
 
 def with_coordinates(batch: TaskBatch) -> TaskBatch:
@@ -65,12 +73,12 @@ def structure_channels(batch: TaskBatch, width: int) -> Tensor:
     z[:, :, m - k : m, 1] = (mask * structure.weights).unsqueeze(1)
     answered = structure.answered[:, :, None] & batch.class_mask.unsqueeze(1)  # (B, N, C)
     z[:, :, m:, 2] = answered.to(z.dtype)
-    z[:, :, m:, MARKS:] = known_answers(batch).to(z.dtype)
+    z[:, :, m:, MARKS:] = known_answers(batch)[..., : width - MARKS].to(z.dtype)
     return z
 
 
 def known_answers(batch: TaskBatch) -> Tensor:
-    """Answers along the graph (B, N, C, A), 0 where there are none; the batch has a structure."""
+    """Answers of the structure (B, N, C, A), 0 where there are none; the batch has a structure."""
     structure = batch.structure
     assert structure is not None
     known = (structure.answered[:, :, None] & batch.class_mask.unsqueeze(1)).unsqueeze(-1)

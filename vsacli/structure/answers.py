@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from vsacli.structure.class_space import LEAST, ClassSpace, softmax
 from vsacli.structure.graph import Graph
 from vsacli.structure.metric import Floats
 
@@ -23,6 +24,12 @@ CLASS_ANSWERS = len(STRENGTHS) + 1
 CLASS_CHANNELS = CLASS_ANSWERS + 2
 """Those, the class's share of all rows, and how far a row is from any label."""
 
+SPACE_STRENGTHS = (0.9, 0.6)
+"""How far labels spread along the graph in the space of the classes."""
+
+SPACE_ANSWERS = len(SPACE_STRENGTHS) + 2
+"""Answers in that space, which may be followed: by these strengths, by the plain sum at the first, by class means."""
+
 NUMBER_ANSWERS = len(STRENGTHS)
 """Answers that may be followed: means of the labels, weighted by their influence."""
 
@@ -30,7 +37,6 @@ NUMBER_CHANNELS = NUMBER_ANSWERS + 1
 """Those, and how far a row is from any label."""
 
 LOG_LIMIT = 5.0
-LEAST = 1e-12
 
 
 def class_answers(graph: Graph, labeled: NDArray[np.int64], y: NDArray[np.int64], n_classes: int) -> Floats:
@@ -51,30 +57,51 @@ def class_answers(graph: Graph, labeled: NDArray[np.int64], y: NDArray[np.int64]
     n_classes : int
         C.
     """
-    one_hot = np.eye(n_classes)[y]  # (L, C)
     channels: list[Floats] = []
     reach = shares = np.zeros(0)
     for number, alpha in enumerate(STRENGTHS):
-        influence = graph.influence(labeled, alpha)  # (n, L)
-        scores, own = influence @ one_hot, influence[labeled, np.arange(len(labeled))]
-        mass = np.repeat(scores.sum(0)[None], len(scores), 0)  # (n, C)
-        without = influence.sum(0)  # what each labeled row adds to its class's mass
-        reach = np.log(np.maximum(scores.sum(1), LEAST)) if number == 0 else reach
-        scores[labeled] -= own[:, None] * one_hot
-        mass[labeled] -= without[:, None] * one_hot
-        normalised = np.maximum(scores, LEAST) / np.maximum(mass, LEAST * len(scores))
+        scores, normalised, far = _class_scores(graph, labeled, y, n_classes, alpha)
         channels.append(_log_shares(normalised))
         if number == WITHOUT_MASS:
-            channels.append(_log_shares(np.maximum(scores, LEAST)))
+            channels.append(_log_shares(scores))
         if number == 0:
+            reach = far
             p = normalised / normalised.sum(1, keepdims=True)
             shares = np.log(np.maximum(np.delete(p, labeled, 0).mean(0) if len(labeled) < len(p) else p.mean(0), LEAST))
     channels.append(np.repeat(_limited(shares + np.log(n_classes))[None], len(reach), 0))
     channels.append(np.repeat(_standard(reach)[:, None], n_classes, 1))
-    out = np.stack(channels, -1)
-    alone = np.bincount(y, minlength=n_classes)[y] < 2
-    out[labeled[alone]] = np.nan
-    return out
+    return _without_lonely(np.stack(channels, -1), labeled, y)
+
+
+def space_answers(
+    graph: Graph, space: ClassSpace, placed: Floats, labeled: NDArray[np.int64], y: NDArray[np.int64]
+) -> Floats:
+    """Answers in the space of the classes, (n, C, SPACE_ANSWERS); NaN as in :func:`class_answers`.
+
+    The space itself knows all labels; means and graph do without a row's own.
+
+    Parameters
+    ----------
+    graph : Graph
+        Of the rows in that space.
+    space : ClassSpace
+    placed : ndarray, shape (n, K)
+        Where they are in it.
+    labeled, y : ndarray of int, shape (L,)
+        Rows with a label, and their classes.
+    """
+    n_classes = len(space.means)
+    channels: list[Floats] = []
+    for number, alpha in enumerate(SPACE_STRENGTHS):
+        scores, normalised, _ = _class_scores(graph, labeled, y, n_classes, alpha)
+        channels.append(_log_shares(normalised))
+        if number == 0:
+            channels.append(_log_shares(scores))
+    logits = space.logits(placed)
+    without = space.own_logits_without(placed[labeled], y)
+    logits[labeled, y] = np.where(np.isnan(without), logits[labeled, y], without)
+    channels.append(_log_shares(np.maximum(softmax(logits), LEAST)))
+    return _without_lonely(np.stack(channels, -1), labeled, y)
 
 
 def number_answers(graph: Graph, labeled: NDArray[np.int64], y: Floats) -> Floats:
@@ -94,6 +121,31 @@ def number_answers(graph: Graph, labeled: NDArray[np.int64], y: Floats) -> Float
         channels.append(np.where(total > 0, weights @ y / np.where(total > 0, total, 1.0), np.nan))
     channels.append(_standard(reach))
     return np.stack(channels, -1)[:, None]
+
+
+def _class_scores(
+    graph: Graph, labeled: NDArray[np.int64], y: NDArray[np.int64], n_classes: int, alpha: float
+) -> tuple[Floats, Floats, Floats]:
+    """Scores of the classes (n, C), the same by class mass, and the logarithm of what reaches each row of all labels.
+
+    Labeled rows and the mass of their class do without their own label, but for what reaches them.
+    """
+    one_hot = np.eye(n_classes)[y]  # (L, C)
+    influence = graph.influence(labeled, alpha)  # (n, L)
+    scores, own = influence @ one_hot, influence[labeled, np.arange(len(labeled))]
+    mass = np.repeat(scores.sum(0)[None], len(scores), 0)  # (n, C)
+    reach = np.log(np.maximum(scores.sum(1), LEAST))
+    scores[labeled] -= own[:, None] * one_hot
+    mass[labeled] -= influence.sum(0)[:, None] * one_hot  # what each labeled row adds to its class's mass
+    scores = np.maximum(scores, LEAST)
+    return scores, scores / np.maximum(mass, LEAST * len(scores)), reach
+
+
+def _without_lonely(answers: Floats, labeled: NDArray[np.int64], y: NDArray[np.int64]) -> Floats:
+    """Answers (n, C, A), NaN in labeled rows that are the only ones of their class."""
+    alone = np.bincount(y, minlength=answers.shape[1])[y] < 2
+    answers[labeled[alone]] = np.nan
+    return answers
 
 
 def _log_shares(scores: Floats) -> Floats:

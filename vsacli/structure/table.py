@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from vsacli.structure.answers import SHARES, class_answers, number_answers
+from vsacli.structure.answers import CLASS_CHANNELS, SHARES, class_answers, number_answers, space_answers
+from vsacli.structure.class_space import ClassSpace, softmax
 from vsacli.structure.graph import Graph
 from vsacli.structure.metric import Floats, Metric
 
@@ -35,7 +36,8 @@ class RowStructure:
     weights : ndarray of float32, shape (K,)
         How much each coordinate counts, from 0 to 1.
     answers : ndarray of float32, shape (N, C, A)
-        Answers along the graph (:mod:`vsacli.structure.answers`); NaN where there are none.
+        Answers along the graph (:mod:`vsacli.structure.answers`), for classes followed by those in their space; NaN
+        where there are none.
     """
 
     coordinates: np.ndarray
@@ -75,11 +77,17 @@ class TableStructure:
     graph : Graph
         Of n landmarks.
     of_landmarks : RowStructure
+    space : ClassSpace, optional
+        The space of the classes; None for numbers.
+    space_graph : Graph, optional
+        Of the same landmarks, in it.
     """
 
     metric: Metric
     graph: Graph
     of_landmarks: RowStructure
+    space: ClassSpace | None = None
+    space_graph: Graph | None = None
 
     @classmethod
     def fit(cls, x: np.ndarray, labeled: NDArray[np.int64], y: np.ndarray, n_classes: int) -> TableStructure | None:
@@ -109,29 +117,57 @@ class TableStructure:
             return None
         graph = Graph.of(points)
         coordinates, values = graph.diffusion(COORDINATES)
+        space, space_graph = None, None
         if n_classes:
-            answers = class_answers(graph, labeled, np.asarray(y, np.int64), n_classes)
+            classes = np.asarray(y, np.int64)
+            answers = class_answers(graph, labeled, classes, n_classes)
+            known = np.full(len(points), -1)
+            known[labeled] = classes
+            space = ClassSpace.fit(points, known, n_classes, _class_shares(answers))
+            placed = space.place(points)
+            space_graph = Graph.of(placed)
+            answers = np.concatenate([answers, space_answers(space_graph, space, placed, labeled, classes)], -1)
         else:
             answers = number_answers(graph, labeled, np.asarray(y, np.float64))
         weights = np.clip(values, 0, 1) ** MEMORY_OF_WALKS
         found = (np.ascontiguousarray(v, np.float32) for v in (coordinates, weights, answers))
-        return cls(metric, graph, RowStructure(*found))
+        return cls(metric, graph, RowStructure(*found), space, space_graph)
 
     @property
     def class_shares(self) -> NDArray[np.float64]:
         """Shares of the classes (n, C) of each landmark, as labels spread along the graph; equal ones where none do."""
-        logs = np.nan_to_num(self.of_landmarks.answers[:, :, SHARES].astype(np.float64))
-        shares = np.exp(logs - logs.max(1, keepdims=True))
-        return shares / shares.sum(1, keepdims=True)
+        return _class_shares(self.of_landmarks.answers.astype(np.float64))
 
     def at(self, x: np.ndarray) -> RowStructure:
         """The structure of any rows (u, M): that of their nearest landmarks, averaged by closeness."""
-        near, share = self.graph.neighbours(self.metric.apply(x))
+        points = self.metric.apply(x)
+        near, share = self.graph.neighbours(points)
         landmarks = self.of_landmarks
-        answers = np.nan_to_num(landmarks.answers)[near]  # (u, k, C, A)
-        there = landmarks.answered[near] * share  # (u, k)
-        total = there.sum(1)
-        mean: Floats = np.einsum("uk,ukca->uca", there, answers) / np.where(total > 0, total, 1.0)[:, None, None]
-        mean[total == 0] = np.nan
+        parts = [_averaged(landmarks.answers[..., : self._of_graph], near, share)]
+        if self.space is not None and self.space_graph is not None:
+            placed = self.space_graph.neighbours(self.space.place(points))
+            parts.append(_averaged(landmarks.answers[..., self._of_graph :], *placed))
+        answers = np.concatenate(parts, -1)
+        answers[~np.isfinite(answers).all((1, 2))] = np.nan
         coordinates = np.einsum("uk,ukc->uc", share, landmarks.coordinates[near])
-        return RowStructure(coordinates.astype(np.float32), landmarks.weights, mean.astype(np.float32))
+        return RowStructure(coordinates.astype(np.float32), landmarks.weights, answers.astype(np.float32))
+
+    @property
+    def _of_graph(self) -> int:
+        """Channels of the answers that come from the graph of the attributes."""
+        return CLASS_CHANNELS if self.space is not None else self.of_landmarks.answers.shape[2]
+
+
+def _class_shares(answers: Floats) -> Floats:
+    """Shares of the classes (n, C) by answers (n, C, A); equal ones where there are none."""
+    return softmax(np.nan_to_num(answers[:, :, SHARES]))
+
+
+def _averaged(answers: np.ndarray, near: NDArray[np.int64], share: Floats) -> Floats:
+    """Answers of landmarks (n, C, A) averaged over those near some rows (u, k): (u, C, A), NaN where none has any."""
+    there = np.isfinite(answers[:, 0, 0])[near] * share  # (u, k)
+    total = there.sum(1)
+    shares = there / np.where(total > 0, total, 1.0)[:, None]
+    mean: Floats = np.einsum("uk,ukca->uca", shares, np.nan_to_num(answers)[near])
+    mean[total == 0] = np.nan
+    return mean

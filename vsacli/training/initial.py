@@ -14,7 +14,7 @@ from vsacli.errors import UsageError
 from vsacli.nn.network import Network
 
 INPUT = "embed_in.0.weight"  # what reads the input tensor of a pre-norm VSA network
-READINGS = ("kernel_ridge", "structure")  # what it may read besides; channels follow each other in this order
+READINGS = ("kernel_ridge", "structure", "class_space")  # what it may read besides, in the order of channels
 
 
 def start_from(model: Network[Any], ref: str) -> None:
