@@ -1,14 +1,15 @@
 """Which recipe learns most: short runs from random weights, each with its own full schedule.
 
     python benchmarks/race.py --data CORPUS --minutes 6 [--seeds 0,1] base cells=8000 muon_rate=0.02,weight_decay=0.03
-    python benchmarks/race.py --data CORPUS --tasks 4000 base average=0.99
+    python benchmarks/race.py --data CORPUS --tasks 1000 --seeds 0,1,2 base average=0.99
 
 An entry names fields to set otherwise than in the recipe of the bundled network for classes: of the network
 (VSAConfig), the episodes (EpisodeConfig) or the run (TrainConfig). Runs end after so many minutes of the processor, of
 the process that trains alone, or after so many tasks, if what is compared costs the same: other work on a machine slows
 a process down in processor time as well. Prints for each entry its tasks and minutes, the mean loss and accuracy of its
 averaged weights on families of validation tables (the paper's setting and all other rows unlabeled, in equal parts),
-and the minutes until the loss was first below each of ``--losses``. Validation does not count.
+and the minutes until the loss was first below each of ``--losses``. Validation does not count. With several seeds, the
+mean follows with its standard error, and the difference from the first entry, seed by seed, with its own.
 """
 
 from __future__ import annotations
@@ -44,9 +45,10 @@ NETWORK: tuple[str, ...] = (
     "ff_width=96",
     "channels=4",
     "structure=true",
+    "class_space=true",
 )
 VALIDATION = ValidationPlan(shots=(1, 5), repeats=1, pool_rows=300, pool_read=100, max_attributes=40)
-EPISODES = {"cells": 16_000, "shots": (1, 14), "unlabeled": (5, 70)}
+EPISODES = {"cells": 10_000, "shots": (1, 14), "unlabeled": (5, 70), "attributes": (3, 96)}
 
 
 class ProcessorClock(Clock):
@@ -98,7 +100,7 @@ def config_of(entry: str, minutes: float, seed: int, validations: int) -> TrainC
             raise SystemExit(f"{change}: no field of the network, the episodes or the run has this name")
     seconds = 60 * minutes
     limits = {"max_time": seconds, "validate_every": seconds / validations, "save_every": 1e9, "seed": seed}
-    precision = {"precision": run.pop("precision", "float32")}
+    precision = {"precision": run.pop("precision", "bfloat16")}
     config = make_config("classification", "default", model=network, episodes={}, training=run | limits | precision)
     return replace(config, episodes=replace(config.episodes, **episodes))
 
@@ -121,6 +123,12 @@ def race(
     return found
 
 
+def summary(name: str, ends: np.ndarray) -> str:
+    """Means of losses and accuracies (seeds, 2) with their standard errors, as a row."""
+    (loss, accuracy), (e, f) = ends.mean(0), ends.std(0, ddof=1) / np.sqrt(len(ends))
+    return f"{'':44} {name:20} {loss:7.4f} ± {e:.4f}   {accuracy:7.4f} ± {f:.4f}"
+
+
 def main() -> None:
     """Print a row for each entry and seed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -140,8 +148,9 @@ def main() -> None:
     )
     limits = [float(v) for v in args.losses.split(",")]
     print(f"{'entry':44} seed   tasks minutes   loss accuracy   minutes until loss {args.losses}", flush=True)
+    first: list[tuple[float, float]] | None = None
     for entry in args.entries:
-        ends = []
+        ends: list[tuple[float, float]] = []
         for seed in map(int, args.seeds.split(",")):
             minutes = args.minutes if args.tasks is None else 1e6
             found = race(config_of(entry, minutes, seed, args.validations), args.tasks, collection, validation)
@@ -152,8 +161,10 @@ def main() -> None:
             end = f"{last['valid_loss']:.4f}   {last['valid_accuracy']:.4f}   {' '.join(until)}"
             print(f"{entry:44} {seed:4} {size} {end}", flush=True)
         if len(ends) > 1:
-            loss, accuracy = np.mean(ends, 0)
-            print(f"{'':44} mean                 {loss:.4f}   {accuracy:.4f}", flush=True)
+            print(summary("mean", np.array(ends)), flush=True)
+            if first is not None:
+                print(summary("against the first", np.array(ends) - first), flush=True)
+        first = ends if first is None else first
 
 
 if __name__ == "__main__":
