@@ -2,14 +2,15 @@
 # Meta-trains the bundled checkpoints anew: models/recipes/train.sh CORPUS OUT [cpu|gpu]
 #
 # CORPUS is a folder of tables with manifest.csv (see `vsa meta-train --help`); stages land in OUT. Interrupt it at any time:
-# the same command goes on where it was. cpu: one core and a half for 9.5 hours; gpu: 10 minutes of a data-centre GPU.
-# VSA names the command, if it is not `vsa`.
+# the same command goes on where it was. cpu: one core and a half for 11 hours; gpu: 10 minutes of a data-centre GPU.
+# VSA names the command, if it is not `vsa`, and AVERAGE the one that averages weights, if it is not average.py.
 set -euo pipefail
 
 corpus=${1:?CORPUS} out=${2:?OUT} machine=${3:-cpu}
 sizes=(--model width=48 --model heads=4 --model head_width=12 --model ff_width=96 --model channels=4)
 common=(--data "$corpus" --synthetic prior "${sizes[@]}")
 four=(--model layers=4)
+average=${AVERAGE:-python $(dirname "$0")/average.py}
 eight=(--model layers=8 --model kernel_ridge=true)  # starts with the answers of a network of four without
 
 # stage NAME OPTIONS...: runs it, goes on with it, or leaves it where it is complete
@@ -40,11 +41,16 @@ cpu)
     --schedule constant --muon-rate 0.004 --learning-rate 0.0008
   stage structure-3 "${common[@]}" "${graph[@]}" --init "$out/structure-2" --max-time 16m --validate-every 5m --seed 404 \
     --muon-rate 0.002 --learning-rate 0.0004
-  # Planned for 94 minutes; after 65 the plan was cut to 79, so the rate fell faster at the end. The bundled weights are
-  # models/recipes/average.py "$out/structure-3" "$out/classification" 0.3, validated and calibrated as a run does at its end.
-  stage classification "${common[@]}" "${four[@]}" --model structure=true --kind classification --shots 1-14 \
+  # Planned for 94 minutes; after 65 the plan was cut to 79, so the rate fell faster at the end.
+  stage structure-4 "${common[@]}" "${four[@]}" --model structure=true --kind classification --shots 1-14 \
     --unlabeled 5-70 --cells 7000 --attributes 3-96 --init "$out/structure-3" --max-time 79m --save-every 1m \
     --validate-every 12m --seed 505 --muon-rate 0.004 --learning-rate 0.0008 --precision bfloat16
+  [ -e "$out/average/model.safetensors" ] || $average "$out/structure-3" "$out/structure-4" 0.3 "$out/average"
+  # The bundled weights are models/recipes/average.py "$out/average" "$out/classification" 0.7, validated and calibrated
+  # as a run does at its end.
+  stage classification "${common[@]}" "${four[@]}" --model structure=true --model class_space=true --kind classification \
+    --shots 1-14 --unlabeled 5-70 --cells 10000 --attributes 3-96 --init "$out/average" --max-time 105m --save-every 2m \
+    --validate-every 10m --seed 606 --muon-rate 0.004 --learning-rate 0.0008 --precision bfloat16
   stage numbers-2 "${common[@]}" "${four[@]}" "${many[@]}" --kind regression --init "$out/numbers-1" \
     --shots 5-60 --unlabeled 15-150 --max-time 92m --validate-every 6m --seed 7
   stage regression "${common[@]}" "${eight[@]}" "${many[@]}" --kind regression --init "$out/numbers-2" \
@@ -52,8 +58,8 @@ cpu)
   ;;
 gpu)
   many=(--device cuda --precision bfloat16 --compile --cells 400000 --workers 8 --save-every 1m --validate-every 1m)
-  stage classification "${common[@]}" "${four[@]}" --model structure=true "${many[@]}" --kind classification \
-    --shots 1-16 --unlabeled 5-60 --max-time 5m
+  stage classification "${common[@]}" "${four[@]}" --model structure=true --model class_space=true "${many[@]}" \
+    --kind classification --shots 1-16 --unlabeled 5-60 --max-time 5m
   stage regression "${common[@]}" "${eight[@]}" "${many[@]}" --kind regression --shots 5-60 --unlabeled 15-150 --max-time 4m \
     --init "$out/classification"
   ;;
