@@ -180,6 +180,8 @@ def main() -> int:
         print(f"vsa with the network {args.checkpoint}")
     with tempfile.TemporaryDirectory() as temporary:
         output = Path(temporary) / "out.csv"
+        if args.folder:
+            args.folder.mkdir(parents=True, exist_ok=True)
         for job in JOBS:
             if args.only and job.name not in args.only:
                 continue
