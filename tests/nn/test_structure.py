@@ -7,11 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from tests.tiny import tiny_model
 from vsacli.kinds import TaskKind
 from vsacli.nn.answers import ClassOutput, RegressionOutput
 from vsacli.nn.batch import StructureBatch, TaskBatch
+from vsacli.nn.model import VSAModel
 from vsacli.structure.answers import CLASS_CHANNELS
 from vsacli.tasks.collate import collate
 from vsacli.tasks.episode import Episode
@@ -70,16 +72,22 @@ def test_what_is_not_known_cannot_reach_an_answer(kind: TaskKind):
     torch.testing.assert_close(answers(kind, batch), before)
 
 
+def with_shares(model: VSAModel, gate: nn.Linear | None, batch: TaskBatch) -> list[torch.Tensor]:
+    """Answers if none and if twice of each answer that a gate lets through is followed, in every slot."""
+    assert gate is not None
+    gate.weight.zero_()
+    found = []
+    for share in (0.0, 2.0):
+        gate.bias.fill_(share)
+        found.append(model.classify(batch).log_probs)
+    return found
+
+
 def test_an_untrained_share_of_the_graph_is_followed():
     """Answers along the graph enter the logits; where they are all alike they change nothing."""
     batch = collate([episode("classification")]).tasks
     model = tiny_model(structure=True)
-    assert model.follow_graph is not None
-    model.follow_graph.weight.zero_()
-    shares = []
-    for share in (0.0, 2.0):
-        model.follow_graph.bias.fill_(share)
-        shares.append(model.classify(batch).log_probs)
+    shares = with_shares(model, model.follow_graph, batch)
     assert batch.structure is not None
     along = batch.structure.answers[:, batch.n_labeled :, :, :4].sum(-1)
     expected = (shares[0] + 2.0 * along).log_softmax(-1)
@@ -93,11 +101,7 @@ def test_a_network_that_reads_the_space_of_the_classes_follows_what_is_said_ther
     there = batch.structure.answers[..., CLASS_CHANNELS:].clone()
     model, blind = tiny_model(structure=True, class_space=True), tiny_model(structure=True)
     assert model.follow_space is not None
-    model.follow_space.weight.zero_()
-    found = []
-    for share in (0.0, 2.0):
-        model.follow_space.bias.fill_(share)
-        found.append(model.classify(batch).log_probs)
+    found = with_shares(model, model.follow_space, batch)
     expected = (found[0] + 2.0 * there[:, batch.n_labeled :].sum(-1)).log_softmax(-1)
     torch.testing.assert_close(found[1], expected, rtol=1e-4, atol=1e-5)
     model.follow_space.bias.zero_()

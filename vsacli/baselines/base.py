@@ -134,12 +134,6 @@ def seed_from(rng: np.random.Generator) -> int:
     return int(rng.integers(2**31 - 1))
 
 
-def softmax(scores: Floats) -> Floats:
-    """Softmax over the last axis, safe for large scores."""
-    scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return scores / scores.sum(axis=-1, keepdims=True)
-
-
 def log_loss(answer: NDArray[np.int64], probs: Floats, floor: float = 1e-6) -> float:
     """Mean negative log probability of the answer; probabilities below `floor` count as `floor`."""
     return float(-np.mean(np.log(np.maximum(probs[np.arange(len(answer)), answer], floor))))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import sparse
 
 from vsacli.baselines.base import Floats, Rows
 from vsacli.baselines.propagation import NearestGraph, class_answers
@@ -12,24 +11,18 @@ from vsacli.structure.graph import influence
 
 
 class ClassGraph(NearestGraph):
-    """Label propagation twice: its answers along the graph of attributes begin an EM of classes of one common
-    covariance, and labels spread anew among the nearest rows by the distance that this covariance defines.
+    """Label propagation twice: the answers along the graph of attributes are the start of EM for normal classes with a
+    common covariance; then labels spread along the graph of nearest neighbours in Mahalanobis distance.
 
     The strength was chosen on meta-training tables (`benchmarks/graphs.py`).
     """
 
-    def graph_of_classes(self, rows: Rows, rng: np.random.Generator) -> tuple[ClassSpace, sparse.csr_array]:
-        """The space, and the matrix S (n, n) of the graph of all rows in it."""
+    def classify(self, rows: Rows, rng: np.random.Generator) -> Floats:
         points, n = rows.all, len(rows.y)
         first = np.concatenate([np.eye(rows.n_seen)[rows.y], super().classify(rows, rng)])
         known = np.concatenate([rows.y, np.full(len(points) - n, -1)])
-        space = ClassSpace.fit(points, known, rows.n_seen, first)
-        return space, self.walk(space.place(points), rng)
-
-    def classify(self, rows: Rows, rng: np.random.Generator) -> Floats:
-        space, walk = self.graph_of_classes(rows, rng)
-        spread = influence(walk, np.arange(len(rows.y)), self.usual)
-        return class_answers(spread, rows, space.place(rows.all))
+        placed = ClassSpace.fit(points, known, rows.n_seen, first).place(points)
+        return class_answers(influence(self.walk(placed, rng), np.arange(n), self.usual), rows, placed)
 
     def regress(self, rows: Rows, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        raise TypeError("there are no classes among numbers")
+        raise TypeError(f"{type(self).__name__} does not predict numbers")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from vsacli.baselines.base import Floats, Rows, SimpleMethod, softmax
+from vsacli.baselines.base import Floats, Rows, SimpleMethod
+from vsacli.structure.class_space import softmax
 from vsacli.structure.distances import squared_distances
 
 

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from vsacli.baselines.base import Floats, Rows, SimpleMethod, log_loss, seed_from, softmax
+from vsacli.baselines.base import Floats, Rows, SimpleMethod, log_loss, seed_from
+from vsacli.structure.class_space import softmax
 from vsacli.structure.distances import squared_distances
 from vsacli.structure.graph import NEIGHBOURS, Graph, influence, walk_between
 from vsacli.structure.metric import Metric

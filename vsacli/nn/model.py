@@ -114,14 +114,12 @@ class VSAModel(Network[VSAConfig]):
         if self.follow is not None and closed is not None:
             share = self.follow(slots).to(logits.dtype)  # (B, U, C, 3)
             logits = logits + (share * closed[:, batch.n_labeled :]).sum(-1)
-        if self.follow_graph is not None and batch.structure is not None:
-            share = self.follow_graph(slots).to(logits.dtype)  # (B, U, C, A')
-            along = known_answers(batch)[:, batch.n_labeled :, :, : share.shape[-1]].to(logits.dtype)
-            logits = logits + (share * along).sum(-1)
-        if self.follow_space is not None and batch.structure is not None:
-            share = self.follow_space(slots).to(logits.dtype)  # (B, U, C, SPACE_ANSWERS)
-            there = known_answers(batch)[:, batch.n_labeled :, :, CLASS_CHANNELS:].to(logits.dtype)
-            logits = logits + (share * there).sum(-1)
+        if batch.structure is not None:
+            known = known_answers(batch)[:, batch.n_labeled :].to(logits.dtype)  # (B, U, C, A)
+            for gate, first in ((self.follow_graph, 0), (self.follow_space, CLASS_CHANNELS)):
+                if gate is not None:
+                    share = gate(slots).to(logits.dtype)  # (B, U, C, A')
+                    logits = logits + (share * known[..., first : first + share.shape[-1]]).sum(-1)
         return class_output(logits, batch)
 
     def regress(self, batch: TaskBatch) -> RegressionOutput:

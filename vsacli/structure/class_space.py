@@ -172,6 +172,6 @@ def _round_classes(z: Floats, y: NDArray[np.int64], n_classes: int, first: Float
 
 
 def softmax(scores: Floats) -> Floats:
-    """Shares of logits, along the second axis."""
-    scores = np.exp(scores - scores.max(1, keepdims=True))
-    return scores / scores.sum(1, keepdims=True)
+    """Softmax over the last axis, safe for large scores."""
+    scores = np.exp(scores - scores.max(-1, keepdims=True))
+    return scores / scores.sum(-1, keepdims=True)
