@@ -11,12 +11,14 @@ import torch
 
 from tests.inference.inference_tasks import CPU
 from tests.tiny import Recorder, tiny_checkpoint
+from vsacli.attributes.packed import take_rows
 from vsacli.inference import class_groups
 from vsacli.inference.class_groups import grouped
 from vsacli.inference.embed import embed
 from vsacli.inference.predict import predict
 from vsacli.inference.proportions import Proportions
 from vsacli.inference.reading import Known, Reading
+from vsacli.structure.shortlist import Shortlist
 
 
 def make_table(classes: int = 60, rows: int = 500, shots: int = 1, seed: int = 0) -> tuple[dict[str, Any], np.ndarray]:
@@ -96,6 +98,22 @@ def test_rows_are_answered_some_at_a_time(monkeypatch: pytest.MonkeyPatch):
     assert best is not None
     assert (best[0] == answers.probabilities.argmax(1)).all()
     np.testing.assert_allclose(best[1], answers.probabilities.max(1))
+
+
+@pytest.mark.parametrize("window", [256, 1024])
+def test_shares_of_the_first_rows_are_computed_once(monkeypatch: pytest.MonkeyPatch, window: int):
+    monkeypatch.setattr(class_groups, "CELLS", 60 * window)
+    task, _ = make_table(rows=900)
+    checkpoint = tiny_checkpoint(structure=True)
+    counts: list[int] = []
+    at = Shortlist.at
+    monkeypatch.setattr(Shortlist, "at", lambda self, x: counts.append(len(x)) or at(self, x))
+    once = predict(checkpoint, **task, config=CPU).probabilities
+    first = min(840, window)
+    handed_over = 840 if window > 840 else 210  # of four windows as long as each other
+    assert sum(counts) == first + 60 + 840 - handed_over
+    monkeypatch.setattr(Reading, "class_shares", lambda self, groups, rows: groups.shares(take_rows(self.x, rows)))
+    np.testing.assert_allclose(predict(checkpoint, **task, config=CPU).probabilities, once, rtol=1e-4, atol=1e-6)
 
 
 def test_known_proportions_are_met():

@@ -60,6 +60,21 @@ class GivenRows:
 
 
 @dataclass(frozen=True)
+class ListedRows:
+    """What a shortlist says of some rows.
+
+    Attributes
+    ----------
+    rows : ndarray of int, shape (u,)
+        Of the table.
+    shares : ndarray of float32, shape (u, C)
+    """
+
+    rows: NDArray[np.int64]
+    shares: NDArray[np.float32]
+
+
+@dataclass(frozen=True)
 class ClassGroups:
     """The groups of the classes of a table, and what is known of each.
 
@@ -90,8 +105,8 @@ class ClassGroups:
         return len(self.shortlist)
 
     @classmethod
-    def of(cls, table: GivenRows, together: int, seed: int, *, structured: bool) -> ClassGroups:
-        """The groups of the classes of a table.
+    def of(cls, table: GivenRows, together: int, seed: int, *, structured: bool) -> tuple[ClassGroups, ListedRows]:
+        """The groups of the classes of a table, and the first unlabeled rows, by which they were made.
 
         Parameters
         ----------
@@ -113,10 +128,10 @@ class ClassGroups:
         groups = grouped(likeness, max(1, int(OWN * together)), together)
         found = replace(found, groups=groups, likeness=likeness)
         if not structured:
-            return replace(found, structures=[None] * len(groups))
+            return replace(found, structures=[None] * len(groups)), ListedRows(different, shares)
         homes = found.homes(shares)
         structures = [found._structure(table, g, different[homes == g], seed) for g in range(len(groups))]
-        return replace(found, structures=structures)
+        return replace(found, structures=structures), ListedRows(different, shares)
 
     def shares(self, x: np.ndarray) -> NDArray[np.float32]:
         """What the shortlist says of rows (u, M): (u, C)."""

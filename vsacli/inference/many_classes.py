@@ -80,7 +80,7 @@ class Questions:
     def __init__(self, reading: Reading, groups: ClassGroups, rows: np.ndarray, ask: Ask) -> None:
         self.reading = reading
         self._groups, self._table_rows, self._ask = groups, rows, ask
-        self.shares = groups.shares(take_rows(reading.x, rows))
+        self.shares = reading.class_shares(groups, rows)
         self._homes = groups.homes(self.shares)
         self.asked = [g for g in range(len(groups.groups)) if (self._homes == g).any()]
 

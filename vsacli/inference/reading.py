@@ -13,7 +13,7 @@ import numpy as np
 
 from vsacli.attributes.packed import CompactAttributes, take_rows
 from vsacli.errors import DataError
-from vsacli.inference.class_groups import ClassGroups, GivenRows
+from vsacli.inference.class_groups import ClassGroups, GivenRows, ListedRows
 from vsacli.inference.config import MOST_ATTRIBUTES, InferenceConfig, attributes_together
 from vsacli.inference.device import choose_device
 from vsacli.inference.order import attribute_groups, attribute_signatures, reading_order, row_order
@@ -100,6 +100,7 @@ class Reading:
         self.scale = None if self.classes else TargetScale.of(y)
         self.target = np.asarray(y, np.int64) if self.scale is None else self.scale.apply(y)
         self.device = choose_device(self.config.device)
+        self._listed: ListedRows | None = None
 
     @cached_property
     def runner(self) -> Runner:
@@ -177,7 +178,20 @@ class Reading:
         )
         structured = self.runner.config.reads_structure
         with numpy_on_one_thread():  # whose number must not change an answer
-            return ClassGroups.of(table, self.config.classes_together, self.config.seed, structured=structured)
+            groups, self._listed = ClassGroups.of(
+                table, self.config.classes_together, self.config.seed, structured=structured
+            )
+        return groups
+
+    def class_shares(self, groups: ClassGroups, rows: np.ndarray) -> np.ndarray:
+        """What the shortlist of groups says of some rows of the table, (rows, C), for the caller to change.
+
+        The rows that :attr:`class_groups` were made by need not be looked up a second time.
+        """
+        listed, self._listed = self._listed, None  # many megabytes, which are handed over once
+        if listed is not None and np.array_equal(listed.rows[: len(rows)], rows):
+            return listed.shares[: len(rows)]
+        return groups.shares(take_rows(self.x, rows))
 
     def attributes(self, rows: np.ndarray, group: np.ndarray) -> np.ndarray:
         """A group of attributes of some rows of the table, float32 (rows, attributes)."""
