@@ -17,8 +17,9 @@ from vsacli.inference.embed import embed
 from vsacli.inference.order import attribute_signatures
 from vsacli.inference.predict import predict
 from vsacli.inference.reading import Known, Reading
-from vsacli.inference.structure import KnownStructure, structure_of_table
+from vsacli.inference.structure import GivenRows, KnownStructure, structure_of
 from vsacli.structure import RowStructure
+from vsacli.structure.class_space import ClassSpace
 
 SIZES = pytest.mark.parametrize("landmarks", [2048, 60], ids=["all rows", "landmarks"])
 CONFIGS = pytest.mark.parametrize("config", [CPU, SMALL, InferenceConfig(device="cpu", attributes_together=(3, 2))])
@@ -36,11 +37,11 @@ def ask(kind: str, task: dict[str, Any], **options: Any) -> np.ndarray:
     return np.stack([answer.mean, answer.std], 1)
 
 
-def known(task: dict[str, Any], n_classes: int) -> KnownStructure:
-    x, support = task["x"], np.flatnonzero(task["labeled"])
-    unlabeled = np.flatnonzero(~task["labeled"])
-    signatures = attribute_signatures(x)
-    found = structure_of_table(x, support, task["y"], n_classes, unlabeled, signatures, 0)
+def known(task: dict[str, Any], n_classes: int, *, class_space: bool = False) -> KnownStructure:
+    x, labeled = task["x"], task["labeled"]
+    rows = np.concatenate([x[labeled], x[~labeled]])
+    given = GivenRows.of_part(rows, int(labeled.sum()), task["y"], n_classes, attribute_signatures(x), 0)
+    found = structure_of(given, class_space=class_space)
     assert found is not None
     return found
 
@@ -90,9 +91,9 @@ def test_chunks_see_the_structure_of_the_whole_table(kind: str, monkeypatch: pyt
     seen: list[int] = []
     real = reading_module.structure_of
 
-    def counted(*args: Any) -> KnownStructure | None:
+    def counted(*args: Any, **options: Any) -> KnownStructure | None:
         seen.append(1)
-        return real(*args)
+        return real(*args, **options)
 
     monkeypatch.setattr(reading_module, "structure_of", counted)
     ask(kind, task, config=SMALL)
@@ -159,11 +160,21 @@ def test_a_table_without_structure_is_answered(kind: str):
 
 
 def test_a_network_that_does_not_read_structure_is_spared_it(monkeypatch: pytest.MonkeyPatch):
-    def never(*args: object) -> None:
-        raise AssertionError("computed in vain")
-
     monkeypatch.setattr(reading_module, "structure_of", never)
     assert predict(tiny_checkpoint(), **task_of("classification"), config=CPU).graph_rows == 0
+
+
+def test_a_network_that_does_not_read_the_space_of_the_classes_is_spared_it(monkeypatch: pytest.MonkeyPatch):
+    task = task_of("classification")
+    given = ask("classification", task, known=Known(structure=known(task, 3, class_space=True)))
+    monkeypatch.setattr(ClassSpace, "fit", never)
+    np.testing.assert_array_equal(ask("classification", task), given)
+    with pytest.raises(AssertionError, match="in vain"):
+        predict(tiny_checkpoint(structure=True, class_space=True), **task, config=CPU)
+
+
+def never(*args: object, **options: object) -> None:
+    raise AssertionError("computed in vain")
 
 
 def test_the_structure_of_a_larger_table_can_be_given():

@@ -11,6 +11,7 @@ import pytest
 from tests.tasks.tables import attributes_of, rows_of, table_of
 from vsacli.errors import TrainingError
 from vsacli.kinds import TaskKind
+from vsacli.structure.answers import CLASS_CHANNELS, SPACE_ANSWERS
 from vsacli.tasks.augment import PLAIN
 from vsacli.tasks.collate import collate
 from vsacli.tasks.episode import Episode
@@ -259,3 +260,12 @@ def test_nothing_to_draw_from():
     constant = replace(table, x=np.ones((80, 1), np.float32), column=np.zeros(1, np.int32))
     with pytest.raises(TrainingError, match="no episode can be drawn"):
         BatchSampler("classification", TableStore([constant]), REAL, 0)(0)
+
+
+@pytest.mark.parametrize("class_space", [False, True])
+def test_the_space_of_the_classes_is_in_an_episode_if_it_is_read(class_space: bool):
+    config = replace(REAL, structure=1.0, pool=(64, 64), class_space=class_space)
+    found = [e.structure for e in batches("classification", config, steps=4) if e.structure is not None]
+    assert found
+    width = CLASS_CHANNELS + (SPACE_ANSWERS if class_space else 0)
+    assert {structure.answers.shape[2] for structure in found} == {width}

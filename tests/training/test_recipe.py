@@ -135,3 +135,11 @@ def test_validations_are_counted_in_steps_where_the_run_is():
     assert make_config("classification", "small", training={"max_time": 60.0}).validate_steps is None
     timed = make_config("classification", "small", training={"steps": 400, "validate_every": 5.0})
     assert (timed.validate_steps, timed.validate_every) == (None, 5.0)
+
+
+@pytest.mark.parametrize(("class_space", "expected"), [("true", (0.9, True)), ("false", (0.9, False))])
+def test_episodes_hold_what_the_network_reads(class_space: str, expected: tuple[float, bool]):
+    config = make_config(
+        "classification", "small", model=["structure=true", f"class_space={class_space}"], training={"steps": 1}
+    )
+    assert (config.episodes.structure, config.episodes.class_space) == expected

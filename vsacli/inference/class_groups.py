@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from vsacli.attributes.packed import CompactAttributes, take_rows
+from vsacli.attributes.packed import take_rows
 from vsacli.inference.passes import deal_contexts
-from vsacli.inference.structure import LABELED_LANDMARKS, LANDMARKS, KnownStructure, structure_of_table
+from vsacli.inference.structure import LABELED_LANDMARKS, LANDMARKS, GivenRows, KnownStructure, structure_of
 from vsacli.structure.shortlist import Shortlist
 
 TOGETHER = 16
@@ -29,34 +29,6 @@ FITTED_ROWS = 16_384
 
 CELLS = 1 << 24
 """Shares that are held at a time."""
-
-
-@dataclass(frozen=True)
-class GivenRows:
-    """The rows of a table, in orders of their contents.
-
-    Attributes
-    ----------
-    x : ndarray of float32, or CompactAttributes, shape (n, M)
-    signatures : ndarray of uint64, shape (M,)
-    support : ndarray of int, shape (L,)
-        Labeled rows.
-    target : ndarray of int, shape (L,)
-        Their classes.
-    n_classes : int
-    support_order : ndarray of int, shape (L,)
-        Positions in `support`.
-    unlabeled : ndarray of int, shape (u,)
-        No two alike.
-    """
-
-    x: np.ndarray | CompactAttributes
-    signatures: np.ndarray
-    support: np.ndarray
-    target: np.ndarray
-    n_classes: int
-    support_order: np.ndarray
-    unlabeled: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -105,7 +77,9 @@ class ClassGroups:
         return len(self.shortlist)
 
     @classmethod
-    def of(cls, table: GivenRows, together: int, seed: int, *, structured: bool) -> tuple[ClassGroups, ListedRows]:
+    def of(
+        cls, table: GivenRows, together: int, seed: int, *, structured: bool, class_space: bool
+    ) -> tuple[ClassGroups, ListedRows]:
         """The groups of the classes of a table, and the first unlabeled rows, by which they were made.
 
         Parameters
@@ -116,6 +90,8 @@ class ClassGroups:
         seed : int
         structured : bool
             Whether the network reads the structure of rows.
+        class_space : bool
+            And the space of the classes.
         """
         by_signature = np.argsort(table.signatures, kind="stable")
         place = _by_contents(table.target[table.support_order], table.n_classes)
@@ -130,7 +106,8 @@ class ClassGroups:
         if not structured:
             return replace(found, structures=[None] * len(groups)), ListedRows(different, shares)
         homes = found.homes(shares)
-        structures = [found._structure(table, g, different[homes == g], seed) for g in range(len(groups))]
+        parts = (found._part(table, g, different[homes == g], seed) for g in range(len(groups)))
+        structures = [structure_of(part, class_space=class_space) for part in parts]
         return replace(found, structures=structures), ListedRows(different, shares)
 
     def shares(self, x: np.ndarray) -> NDArray[np.float32]:
@@ -155,13 +132,13 @@ class ClassGroups:
         code[self.groups[group]] = np.arange(len(self.groups[group]))
         return code[self.place[y]]
 
-    def _structure(self, table: GivenRows, group: int, rows: np.ndarray, seed: int) -> KnownStructure | None:
+    def _part(self, table: GivenRows, group: int, rows: np.ndarray, seed: int) -> GivenRows:
+        """The labeled rows of a group of classes, and unlabeled ``rows``, as a table."""
         codes = self.codes(group, table.target)
         support = table.support[codes >= 0]
         x = take_rows(table.x, np.concatenate([support, rows]))
-        given, others = np.arange(len(support)), np.arange(len(support), len(x))
         n_classes = len(self.groups[group])
-        return structure_of_table(x, given, codes[codes >= 0], n_classes, others, table.signatures, seed)
+        return GivenRows.of_part(x, len(support), codes[codes >= 0], n_classes, table.signatures, seed)
 
 
 def _by_contents(y: np.ndarray, n_classes: int) -> NDArray[np.int64]:

@@ -13,12 +13,12 @@ import numpy as np
 
 from vsacli.attributes.packed import CompactAttributes, take_rows
 from vsacli.errors import DataError
-from vsacli.inference.class_groups import ClassGroups, GivenRows, ListedRows
+from vsacli.inference.class_groups import ClassGroups, ListedRows
 from vsacli.inference.config import MOST_ATTRIBUTES, InferenceConfig, attributes_together
 from vsacli.inference.device import choose_device
 from vsacli.inference.order import attribute_groups, attribute_signatures, reading_order, row_order
 from vsacli.inference.passes import Runner, TargetScale, deal_contexts, rows_that_fit
-from vsacli.inference.structure import KnownStructure, structure_of
+from vsacli.inference.structure import GivenRows, KnownStructure, structure_of
 from vsacli.support.threads import numpy_on_one_thread
 
 if TYPE_CHECKING:
@@ -154,32 +154,41 @@ class Reading:
         """Unlabeled rows that are asked about at once, at most, if none of them reads another."""
         return rows_that_fit(self.config, self.runner, len(self.contexts[0]) + BESIDE, max(map(len, self.groups)))
 
+    @property
+    def given(self) -> GivenRows:
+        """The rows in the orders in which they are read, without repetitions of unlabeled ones."""
+        order, first = self.unlabeled_order
+        return GivenRows(
+            self.x,
+            self.signatures,
+            self.support,
+            self.target,
+            self.n_classes,
+            self.support_order,
+            self.rows[order[first]],
+        )
+
     @cached_property
     def structure(self) -> KnownStructure | None:
         """The structure of the whole table; None if the network does not read it, or there is none."""
         if self.known.structure is not None or not self.runner.config.reads_structure:
             return self.known.structure
-        order, first = self.unlabeled_order
-        different = self.rows[order[first]]
         with numpy_on_one_thread():  # whose number must not change an answer
-            return structure_of(
-                self.x, self.support, self.target, self.n_classes, different, self.signatures, self.support_order
-            )
+            return structure_of(self.given, class_space=self.runner.config.reads_class_space)
 
     @cached_property
     def class_groups(self) -> ClassGroups | None:
         """The groups in which classes are read; None if all of them are read together."""
         if self.n_classes <= self.config.classes_together or self.known.groups is not None:
             return self.known.groups
-        order, first = self.unlabeled_order
-        different = self.rows[order[first]]
-        table = GivenRows(
-            self.x, self.signatures, self.support, self.target, self.n_classes, self.support_order, different
-        )
-        structured = self.runner.config.reads_structure
+        network = self.runner.config
         with numpy_on_one_thread():  # whose number must not change an answer
             groups, self._listed = ClassGroups.of(
-                table, self.config.classes_together, self.config.seed, structured=structured
+                self.given,
+                self.config.classes_together,
+                self.config.seed,
+                structured=network.reads_structure,
+                class_space=network.reads_class_space,
             )
         return groups
 

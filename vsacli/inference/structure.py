@@ -28,6 +28,45 @@ LABELED_LANDMARKS = 1024
 
 
 @dataclass(frozen=True)
+class GivenRows:
+    """The rows of a table, in orders of their contents.
+
+    Attributes
+    ----------
+    x : ndarray of float32, or CompactAttributes, shape (n, M)
+    signatures : ndarray of uint64, shape (M,)
+    support : ndarray of int, shape (L,)
+        Labeled rows.
+    target : ndarray, shape (L,)
+        Their classes or targets.
+    n_classes : int
+        C, or 0 for numbers.
+    support_order : ndarray of int, shape (L,)
+        Labeled rows in an order of their contents: positions in `support`.
+    unlabeled : ndarray of int, shape (u,)
+        No two alike, in an order of their contents.
+    """
+
+    x: np.ndarray | CompactAttributes
+    signatures: np.ndarray
+    support: np.ndarray
+    target: np.ndarray
+    n_classes: int
+    support_order: np.ndarray
+    unlabeled: np.ndarray
+
+    @classmethod
+    def of_part(
+        cls, x: np.ndarray, n_labeled: int, target: np.ndarray, n_classes: int, signatures: np.ndarray, seed: int
+    ) -> GivenRows:
+        """A part of a table, labeled rows first, given the signatures of the whole."""
+        support, others = np.arange(n_labeled), np.arange(n_labeled, len(x))
+        order, first = reading_order(x, signatures, seed, others)
+        by_contents = row_order(x, signatures, seed, target, rows=support)
+        return cls(x, signatures, support, target, n_classes, by_contents, others[order[first]])
+
+
+@dataclass(frozen=True)
 class KnownStructure:
     """The structure of a table, for any row with the same attributes.
 
@@ -71,44 +110,24 @@ class KnownStructure:
         return found
 
 
-def structure_of(
-    x: np.ndarray | CompactAttributes,
-    support: np.ndarray,
-    target: np.ndarray,
-    n_classes: int,
-    unlabeled: np.ndarray,
-    signatures: np.ndarray,
-    support_order: np.ndarray,
-) -> KnownStructure | None:
-    """The structure of a table.
-
-    Parameters
-    ----------
-    x : ndarray of float32, or CompactAttributes, shape (n, M)
-    support : ndarray of int, shape (L,)
-        Labeled rows.
-    target : ndarray, shape (L,)
-        Their classes or targets.
-    n_classes : int
-        C, or 0 for numbers.
-    unlabeled : ndarray of int, shape (u,)
-        Unlabeled rows, no two alike, in an order of their contents.
-    signatures : ndarray of uint64, shape (M,)
-    support_order : ndarray of int, shape (L,)
-        Labeled rows in an order of their contents: positions in ``support``.
+def structure_of(given: GivenRows, *, class_space: bool) -> KnownStructure | None:
+    """The structure of a table, with or without the space of its classes.
 
     Returns
     -------
     KnownStructure, or None
         None if the table has too few rows, or all are alike.
     """
-    order = np.argsort(signatures, kind="stable")
-    dealt = deal_contexts(target[support_order] if n_classes else None, len(support_order), LABELED_LANDMARKS)[0]
-    chosen = support_order[np.sort(dealt)]
-    others = unlabeled[: max(0, LANDMARKS - len(chosen))]
+    x, support, target, n_classes = given.x, given.support, given.target, given.n_classes
+    order = np.argsort(given.signatures, kind="stable")
+    codes = target[given.support_order] if n_classes else None
+    dealt = deal_contexts(codes, len(support), LABELED_LANDMARKS)[0]
+    chosen = given.support_order[np.sort(dealt)]
+    others = given.unlabeled[: max(0, LANDMARKS - len(chosen))]
     rows = np.concatenate([support[chosen], others])
     values = take_rows(x, rows)
-    table = TableStructure.fit(values[:, order], np.arange(len(chosen)), target[chosen], n_classes)
+    first = np.arange(len(chosen))
+    table = TableStructure.fit(values[:, order], first, target[chosen], n_classes, class_space=class_space)
     if table is None:
         return None
     labeled = np.full(len(support), -1, np.int64)
@@ -117,20 +136,5 @@ def structure_of(
     by_hash = np.argsort(hashes, kind="stable")
     told = None
     if n_classes and x.shape[1] > MOST_ATTRIBUTES and len(support) >= LABELS_THAT_TELL * n_classes:
-        told = telling(values, table.class_shares, np.arange(len(chosen)), target[chosen])
+        told = telling(values, table.class_shares, first, target[chosen])
     return KnownStructure(table, order, labeled, hashes[by_hash], by_hash + len(chosen), told)
-
-
-def structure_of_table(
-    x: np.ndarray,
-    support: np.ndarray,
-    target: np.ndarray,
-    n_classes: int,
-    unlabeled: np.ndarray,
-    signatures: np.ndarray,
-    seed: int,
-) -> KnownStructure | None:
-    """:func:`structure_of` of rows as they come: labeled rows ``support`` and unlabeled ones, in any order."""
-    order, first = reading_order(x, signatures, seed, unlabeled)
-    given = row_order(x, signatures, seed, target, rows=support)
-    return structure_of(x, support, target, n_classes, unlabeled[order[first]], signatures, given)

@@ -43,6 +43,11 @@ class NetworkConfig:
         return False
 
     @property
+    def reads_class_space(self) -> bool:
+        """Whether it reads what they say in the space in which classes are round as well."""
+        return False
+
+    @property
     def can_be_asked(self) -> bool:
         """Whether the network heeds `TaskBatch.n_read`, and answers rows that no other row reads."""
         return False
@@ -128,6 +133,11 @@ class VSAConfig(NetworkConfig):
     def reads_structure(self) -> bool:
         """As `structure` says."""
         return self.structure
+
+    @property
+    def reads_class_space(self) -> bool:
+        """As `class_space` says."""
+        return self.class_space
 
     @property
     def can_be_asked(self) -> bool:

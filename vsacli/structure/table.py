@@ -36,8 +36,8 @@ class RowStructure:
     weights : ndarray of float32, shape (K,)
         How much each coordinate counts, from 0 to 1.
     answers : ndarray of float32, shape (N, C, A)
-        Answers along the graph (:mod:`vsacli.structure.answers`), for classes followed by those in their space; NaN
-        where there are none.
+        Answers along the graph (:mod:`vsacli.structure.answers`), for classes followed by those in their space, if it
+        was asked for; NaN where there are none.
     """
 
     coordinates: np.ndarray
@@ -78,7 +78,7 @@ class TableStructure:
         Of n landmarks.
     of_landmarks : RowStructure
     space : ClassSpace, optional
-        The space of the classes; None for numbers.
+        The space of the classes; None for numbers, and where nothing reads it.
     space_graph : Graph, optional
         Of the same landmarks, in it.
     """
@@ -90,7 +90,9 @@ class TableStructure:
     space_graph: Graph | None = None
 
     @classmethod
-    def fit(cls, x: np.ndarray, labeled: NDArray[np.int64], y: np.ndarray, n_classes: int) -> TableStructure | None:
+    def fit(
+        cls, x: np.ndarray, labeled: NDArray[np.int64], y: np.ndarray, n_classes: int, *, class_space: bool = True
+    ) -> TableStructure | None:
         """The structure of landmarks.
 
         Parameters
@@ -103,6 +105,8 @@ class TableStructure:
             Their classes (int), or targets if ``n_classes`` is 0.
         n_classes : int
             C, or 0 for numbers.
+        class_space : bool
+            Whether answers in the space of the classes are wanted: they take about half of the time.
 
         Returns
         -------
@@ -121,12 +125,13 @@ class TableStructure:
         if n_classes:
             classes = np.asarray(y, np.int64)
             answers = class_answers(graph, labeled, classes, n_classes)
-            known = np.full(len(points), -1)
-            known[labeled] = classes
-            space = ClassSpace.fit(points, known, n_classes, _class_shares(answers))
-            placed = space.place(points)
-            space_graph = Graph.of(placed)
-            answers = np.concatenate([answers, space_answers(space_graph, space, placed, labeled, classes)], -1)
+            if class_space:
+                known = np.full(len(points), -1)
+                known[labeled] = classes
+                space = ClassSpace.fit(points, known, n_classes, _class_shares(answers))
+                placed = space.place(points)
+                space_graph = Graph.of(placed)
+                answers = np.concatenate([answers, space_answers(space_graph, space, placed, labeled, classes)], -1)
         else:
             answers = number_answers(graph, labeled, np.asarray(y, np.float64))
         weights = np.clip(values, 0, 1) ** MEMORY_OF_WALKS

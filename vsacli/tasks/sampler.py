@@ -44,6 +44,7 @@ class EpisodeConfig:
     natural: float = 0.25  # share of episodes in the table's own class proportions
     mixed: float = 0.45  # share of episodes in which labels and other rows have different class proportions
     structure: float = 0.0  # share of episodes with the structure of their table
+    class_space: bool = True  # and with the space of its classes
     pool: tuple[int, int] = (64, 600)  # rows of a table that its structure is computed from
     synthetic: float = 0.5  # share of synthetic episodes
     cells: int = 24_000  # rows x slots of a batch: sets the number of tasks in it
@@ -65,6 +66,7 @@ class BatchPlan:
     unlabeled: int
     tasks: int
     pool: int = 0  # rows of which the structure is computed; 0: there is none
+    class_space: bool = True  # with the space of the classes
 
     @property
     def drawn_rows(self) -> int:
@@ -162,7 +164,7 @@ class BatchSampler:
         pool = max(rows, log_uniform(rng, c.pool)) if rng.random() < c.structure else 0
         slots = attributes + classes + (COORDINATES if pool else 0)
         tasks = int(np.clip(c.cells // (rows * slots), *c.tasks))
-        return BatchPlan(classes, attributes, labeled, unlabeled, tasks, pool)
+        return BatchPlan(classes, attributes, labeled, unlabeled, tasks, pool, c.class_space)
 
     def _real(self, rng: np.random.Generator, table: EncodedTable, plan: BatchPlan) -> Episode | None:
         aug = self.config.augment
@@ -302,7 +304,9 @@ def class_episode(rng: np.random.Generator, rows: DrawnRows, plan: BatchPlan) ->
         scored=answer >= 0,
         name=rows.name,
         family=rows.family,
-        structure=episode_structure(rng, x, n, support, len(shown)) if plan.pool else None,
+        structure=episode_structure(rng, x, n, support, len(shown), class_space=plan.class_space)
+        if plan.pool
+        else None,
     )
 
 
@@ -325,11 +329,11 @@ def number_episode(rng: np.random.Generator, rows: DrawnRows, plan: BatchPlan) -
 
 
 def episode_structure(
-    rng: np.random.Generator, x: np.ndarray, n_read: int, y: np.ndarray, n_classes: int
+    rng: np.random.Generator, x: np.ndarray, n_read: int, y: np.ndarray, n_classes: int, *, class_space: bool = True
 ) -> RowStructure | None:
     """The structure of rows ``x`` (n, M), labeled first, for the first ``n_read``; coordinates have random signs."""
     with one_thread():
-        found = TableStructure.fit(x, np.arange(len(y)), y, n_classes)
+        found = TableStructure.fit(x, np.arange(len(y)), y, n_classes, class_space=class_space)
     if found is None:
         return None
     structure = found.of_landmarks.take(slice(n_read))

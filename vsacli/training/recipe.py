@@ -70,7 +70,7 @@ def make_config(
     settings |= training or {}
     drawn: EpisodeConfig = replace(settings.pop("episodes", EpisodeConfig()), **(episodes or {}))
     if network.reads_structure and not settings.get("plain"):
-        drawn = replace(drawn, structure=WITH_STRUCTURE)
+        drawn = replace(drawn, structure=WITH_STRUCTURE, class_space=network.reads_class_space)
     if settings.get("plain"):
         drawn = replace(drawn, natural=0.0, augment=PLAIN)
         if drawn.tasks[0] != drawn.tasks[1]:

@@ -170,7 +170,8 @@ def validation_of(collection: Collection, config: TrainConfig) -> dict[int, list
     if usable:
         repeats = min(20, max(2, ENOUGH_EPISODES // (usable * len(chosen))))
         pool = POOL_ROWS if drawn.structure else 0
-        return validation_episodes(tables, kind, replace(plan, repeats=1 if pool else repeats, pool_rows=pool))
+        plan = replace(plan, repeats=1 if pool else repeats, pool_rows=pool, class_space=drawn.class_space)
+        return validation_episodes(tables, kind, plan)
     if not collection.prior:
         return {}
     out = {}

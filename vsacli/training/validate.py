@@ -36,6 +36,7 @@ class ValidationPlan:
     repeats: int = 2  # episodes of a table and a number of labels
     pool_rows: int = 0  # rows of a table that its structure is computed from, in an episode as users have it; 0: none
     pool_read: int = 256  # of those, unlabeled rows that are read and scored
+    class_space: bool = True  # in the structure: the space of the classes
     max_attributes: int = 100  # wider tables are left out: they cost as much as all others together
     seed: int = 12345
 
@@ -85,7 +86,8 @@ def table_episode(rng: np.random.Generator, table: EncodedTable, labels: int, pl
     structure = None
     if plan.pool_rows:  # of the episode's own rows
         shown = n_classes if table.kind == "classification" else 0
-        structure = episode_structure(rng, table.x[order], len(order), y[: len(rows[0])], shown)
+        given = y[: len(rows[0])]
+        structure = episode_structure(rng, table.x[order], len(order), given, shown, class_space=plan.class_space)
     return Episode(table.x[order], len(rows[0]), y, table.kind, n_classes, scored, table.name, table.family, structure)
 
 
@@ -100,7 +102,7 @@ def pool_episode(rng: np.random.Generator, table: EncodedTable, labels: int, pla
     left = np.ones(len(table.y), bool)
     left[rows[0]] = False
     others = rng.permutation(np.flatnonzero(left))[: plan.pool_rows]
-    sizes = BatchPlan(1, table.x.shape[1], labels, plan.pool_read, 1, plan.pool_rows)
+    sizes = BatchPlan(1, table.x.shape[1], labels, plan.pool_read, 1, plan.pool_rows, plan.class_space)
     x = table.x[np.concatenate([rows[0], others])]
     made = class_episode if table.kind == "classification" else number_episode
     return made(rng, DrawnRows(x, table.y, rows[0], others, table.name, table.family), sizes)

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from vsacli.inference.answers import Answers
     from vsacli.inference.class_groups import ClassGroups
     from vsacli.inference.proportions import Proportions
+    from vsacli.inference.reading import Reading
     from vsacli.inference.structure import KnownStructure
     from vsacli.tables.table import Table
     from vsacli.target.column import Target
@@ -232,8 +233,9 @@ def _without_rows(target: Target) -> Target:
 
 def _prepare(job: Job, target: Target, parts: Sequence[Part], survey: Survey | None) -> Network:
     from vsacli.checkpoints.resolve import load_checkpoint
-    from vsacli.inference.config import check_classes
+    from vsacli.inference.config import InferenceConfig, check_classes
     from vsacli.inference.order import attribute_signatures, row_order
+    from vsacli.inference.reading import Known, Reading
 
     context, options, report = job.context, job.options, job.report
     names = job.table.columns
@@ -282,9 +284,17 @@ def _prepare(job: Job, target: Target, parts: Sequence[Part], survey: Survey | N
                 answers, unlabeled, dict(zip((part.name for part in parts), starts.tolist(), strict=False))
             ),
         )
-    sampled = (checkpoint, x, support, y, len(target.classes), n_context + np.flatnonzero(unlabeled), signatures)
-    groups = _groups(*sampled, options.seed)
-    structure = None if groups is not None else _structure(*sampled, options.seed)
+    read = np.concatenate([support, n_context + np.flatnonzero(unlabeled)])
+    sample = Reading(
+        checkpoint,
+        x[read],
+        np.arange(len(read)) < len(support),
+        y,
+        len(target.classes),
+        InferenceConfig(device="cpu", seed=options.seed),
+        Known(signatures),
+    )
+    groups, structure = _groups_and_structure(sample)
     graph = structure if groups is None else groups
     report.graph_rows = 0 if graph is None else len(graph)
     candidates = np.flatnonzero(unlabeled)
@@ -359,49 +369,10 @@ def _match(network: Network, sample: np.ndarray, n_classes: int, job: Job) -> No
     )
 
 
-def _groups(
-    checkpoint: Checkpoint,
-    x: np.ndarray,
-    support: np.ndarray,
-    y: np.ndarray,
-    n_classes: int,
-    unlabeled: np.ndarray,
-    signatures: np.ndarray,
-    seed: int,
-) -> ClassGroups | None:
-    """The groups of the classes in the sampled rows, if there are too many to be read together."""
-    from vsacli.inference.config import InferenceConfig
-    from vsacli.inference.reading import Known, Reading
-
-    config = InferenceConfig(device="cpu", seed=seed)
-    if n_classes <= config.classes_together:
-        return None
-    rows = np.concatenate([support, unlabeled])
-    labeled = np.arange(len(rows)) < len(support)
-    return Reading(checkpoint, x[rows], labeled, y, n_classes, config, Known(signatures)).class_groups
-
-
-def _structure(
-    checkpoint: Checkpoint,
-    x: np.ndarray,
-    support: np.ndarray,
-    y: np.ndarray,
-    n_classes: int,
-    unlabeled: np.ndarray,
-    signatures: np.ndarray,
-    seed: int,
-) -> KnownStructure | None:
-    """The structure of the sampled rows, for a network that reads it."""
-    from vsacli.inference.passes import TargetScale
-    from vsacli.inference.structure import structure_of_table
-    from vsacli.support.threads import numpy_on_one_thread
-
-    if not checkpoint.model.config.reads_structure:
-        return None
-    if not n_classes:
-        scale = TargetScale.of(y)
-        if scale.spread == 0:
-            return None
-        y = scale.apply(y)
-    with numpy_on_one_thread():
-        return structure_of_table(x, support, y, n_classes, unlabeled, signatures, seed)
+def _groups_and_structure(sample: Reading) -> tuple[ClassGroups | None, KnownStructure | None]:
+    """Of the sampled rows: the groups of the classes, if they are too many to be read together; else the structure."""
+    if sample.class_groups is not None:
+        return sample.class_groups, None
+    if sample.scale is not None and not sample.scale.spread:
+        return None, None  # all numbers are equal: no row will be asked about
+    return None, sample.structure
