@@ -258,7 +258,7 @@ def test_the_bundled_network_is_asked_first(vsa, write: Write, tmp_path: Path, m
     ]
     thorough = vsa("eval", tmp_path / "t.csv", "-t", "label", "--full", "--thorough")
     assert "Classes (vsa)" in thorough.stdout.decode()
-    for method in ("vsa", "forest", "logistic", "label-spreading", "class-graph", "prior"):
+    for method in ("vsa", "forest", "logistic", "kernel-ridge", "class-graph", "prior"):
         assert table_row(thorough.stdout, "Hidden labels", method)[1] != "failed"
 
 

@@ -22,11 +22,13 @@ CLASS_CONFIGS = {
     "kernel_ridge": preset(
         "default", layers=2, width=16, heads=2, head_width=8, ff_width=24, channels=3, kernel_ridge=True
     ),
+    "more_kernels": preset("small", layers=1, kernel_ridge=True, more_kernels=True),
     "label_propagation": preset("small", layers=1, head="label_propagation"),
 }
 REGRESSION_CONFIGS = {
     "default": preset("default", "regression", layers=2, width=16, heads=2, head_width=8, ff_width=24, channels=3),
     "kernel_ridge": preset("small", "regression", layers=1, kernel_ridge=True),
+    "more_kernels": preset("small", "regression", layers=1, kernel_ridge=True, more_kernels=True),
     "paper": preset("paper", "regression"),
 }
 CONFIGS = {**CLASS_CONFIGS, **{f"regression-{k}": v for k, v in REGRESSION_CONFIGS.items()}}

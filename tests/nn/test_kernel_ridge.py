@@ -12,10 +12,21 @@ from sklearn.linear_model import Ridge
 from sklearn.preprocessing import KernelCenterer
 
 from tests.nn.tasks import batch_of, episode
-from vsacli.nn import kernel_ridge
+from vsacli.nn import kernel_ridge, ridge
 from vsacli.nn.batch import TaskBatch
 from vsacli.nn.inputs import SOFT_LIMIT
-from vsacli.nn.kernel_ridge import BEYOND, kernel_ridge_answers
+from vsacli.nn.kernel_ridge import (
+    ALL,
+    BEYOND,
+    CAUTION,
+    FEW,
+    FLOOR,
+    MODELS,
+    MORE_CHANNELS,
+    MORE_MODELS,
+    WEIGHTED,
+    kernel_ridge_answers,
+)
 from vsacli.tasks.episode import Episode
 
 LABELED, UNLABELED, ATTRIBUTES = 9, 6, 3
@@ -24,7 +35,7 @@ LABELED, UNLABELED, ATTRIBUTES = 9, 6, 3
 @pytest.fixture
 def one_of_each(monkeypatch: pytest.MonkeyPatch) -> tuple[float, float]:
     """One ridge, one length: nothing is averaged, nothing limited."""
-    monkeypatch.setattr(kernel_ridge, "RIDGES", (0.05,))
+    monkeypatch.setattr(ridge, "RIDGES", (0.05,))
     monkeypatch.setattr(kernel_ridge, "LENGTHS", (0.7,))
     monkeypatch.setattr(kernel_ridge, "BEYOND", 1e9)
     return 0.05, 0.7
@@ -105,8 +116,8 @@ def test_attributes_that_say_nothing_leave_the_mean_of_the_other_labels() -> Non
     y = e.y[:LABELED]
     without = (y.sum() - y) / (LABELED - 1) - y.mean()
     for x in (np.ones_like(e.x), np.full_like(e.x, np.nan)):
-        answers = kernel_ridge_answers(batch_of(replace(e, x=x)))[0, :, 0].numpy()
-        np.testing.assert_allclose(answers[:LABELED], np.repeat(without[:, None], 3, 1), atol=1e-5)
+        answers = kernel_ridge_answers(batch_of(replace(e, x=x)), more=True)[0, :, 0, : MODELS + MORE_MODELS].numpy()
+        np.testing.assert_allclose(answers[:LABELED], np.repeat(without[:, None], 6, 1), atol=1e-5)
         np.testing.assert_allclose(answers[LABELED:], 0, atol=1e-5)
 
 
@@ -114,7 +125,9 @@ def test_no_answer_is_far_beyond_the_labels() -> None:
     e = numbers(6)
     e.x[-1] = 1e30
     y = np.arange(LABELED + UNLABELED, dtype=np.float32)
-    answers = kernel_ridge_answers(batch_of(replace(e, x=e.x + y[:, None], y=y)))
+    answers = kernel_ridge_answers(batch_of(replace(e, x=e.x + y[:, None], y=y)), more=True)[
+        ..., : MODELS + MORE_MODELS
+    ]
     labeled = y[:LABELED] - y[:LABELED].mean()
     assert answers.isfinite().all()
     assert answers.max() <= labeled.max() + BEYOND * np.ptp(labeled)
@@ -128,6 +141,84 @@ def test_classes_are_one_hot_targets() -> None:
     torch.testing.assert_close(kernel_ridge_answers(batch), kernel_ridge_answers(as_numbers))
     # Centred targets sum to 0 over the classes, and so do answers where none is limited.
     assert kernel_ridge_answers(batch)[..., 2].sum(2).abs().max() < 1e-6
+
+
+def told(e: Episode) -> np.ndarray:
+    """Squared correlations of the attributes with the labels."""
+    z = z_scores(e)[:LABELED]
+    soft = z / np.sqrt(1 + (z / SOFT_LIMIT) ** 2)
+    return np.array([np.corrcoef(column, e.y[:LABELED])[0, 1] ** 2 for column in soft.T])
+
+
+def weighted_laplace(e: Episode, weights: np.ndarray, length: float) -> np.ndarray:
+    z = z_scores(e)
+    soft = z / np.sqrt(1 + (z / SOFT_LIMIT) ** 2)
+    return np.exp(-(np.abs(soft[:, None] - soft[None]) * weights / weights.sum()).sum(-1) / length)
+
+
+def averaged(e: Episode, kernels: list[np.ndarray], ridges: tuple[float, ...], caution: float) -> np.ndarray:
+    """Answers for the unlabeled rows by scikit-learn, averaged by the likelihood of refits without each row."""
+    y, rows = e.y[:LABELED].astype(np.float64), np.arange(LABELED)
+    asked = np.arange(LABELED, LABELED + UNLABELED)
+    found, logs = [], []
+    for kernel in kernels:
+        for r in ridges:
+            without = [fitted(kernel, y, np.delete(rows, i), np.array([i]), r)[0] for i in rows]
+            logs.append(-0.5 * caution * LABELED * np.log(np.mean((without - y) ** 2)))
+            found.append(fitted(kernel, y, rows, asked, r))
+    share = np.exp(np.array(logs) - max(logs))
+    return share @ np.array(found) / share.sum() - y.mean()
+
+
+def test_further_answers_are_of_kernels_that_weigh_attributes(monkeypatch: pytest.MonkeyPatch) -> None:
+    ridges = (0.01, 0.3)
+    for module, values in (
+        (ridge, {"RIDGES": ridges}),
+        (kernel_ridge, {"BEYOND": 1e9, "LENGTHS": (0.7,), "LONG": (6.0,), "WEIGHTED_LENGTHS": (1.5,)}),
+        (kernel_ridge, {"FEWEST": (1, 2), "FEW_LENGTHS": (1.2,)}),
+    ):
+        for name, value in values.items():
+            monkeypatch.setattr(module, name, value)
+    e = numbers(9)
+    z, r2 = z_scores(e), told(e)
+    soft = z / np.sqrt(1 + (z / SOFT_LIMIT) ** 2)
+    w = (r2 + FLOOR) / (r2 + FLOOR).sum()
+    squared = ((soft[:, None] - soft[None]) ** 2 * w).sum(-1)
+    weighted = [(z * w) @ z.T, np.exp(-0.5 * squared / 1.5), weighted_laplace(e, w, 1.5)]
+    few = [weighted_laplace(e, (r2 >= np.sort(r2)[-n]).astype(float), 1.2) for n in (1, 2)]
+    plain = [*kernels(e, 0.7), *kernels(e, 6.0)[1:]]
+    got = kernel_ridge_answers(batch_of(e), more=True)[0, LABELED:, 0].numpy()
+    assert got.shape == (UNLABELED, MODELS + MORE_CHANNELS)
+    np.testing.assert_allclose(got[:, WEIGHTED], averaged(e, weighted, ridges, 1.0), rtol=1e-6)
+    np.testing.assert_allclose(got[:, FEW], averaged(e, few, ridges, 1.0), rtol=1e-6)
+    np.testing.assert_allclose(got[:, ALL], averaged(e, [*plain, *weighted, *few], ridges, CAUTION), rtol=1e-6)
+
+
+def test_the_first_answers_are_the_same_with_the_further_ones() -> None:
+    batch = batch_of(numbers(10, missing=0.2))
+    first, all_of_them = kernel_ridge_answers(batch), kernel_ridge_answers(batch, more=True)
+    assert torch.equal(first, all_of_them[..., :MODELS])
+
+
+def test_how_wrong_each_model_is_stands_beside_its_answers() -> None:
+    e = numbers(11)
+    y = e.y[:LABELED] - e.y[:LABELED].mean()
+    answers = kernel_ridge_answers(batch_of(e), more=True)[0, :, 0].numpy()
+    models, logs = np.split(answers, [MODELS + MORE_MODELS], 1)
+    expected = 0.5 * np.log(np.mean((models[:LABELED] - y[:, None]) ** 2, axis=0))
+    np.testing.assert_allclose(logs, np.repeat(expected[None], LABELED + UNLABELED, 0), rtol=1e-6)
+
+
+def test_padding_of_attributes_changes_no_answer() -> None:
+    e = numbers(12)
+    alone = batch_of(e)
+    padded = replace(
+        alone,
+        x=torch.cat([alone.x, torch.randn(1, LABELED + UNLABELED, 2, dtype=alone.x.dtype)], 2),
+        observed=torch.cat([alone.observed, torch.ones_like(alone.observed[..., :2])], 2),
+        attr_mask=torch.cat([alone.attr_mask, torch.zeros_like(alone.attr_mask[:, :2])], 1),
+    )
+    torch.testing.assert_close(kernel_ridge_answers(padded, more=True), kernel_ridge_answers(alone, more=True))
 
 
 def test_a_device_without_a_solver_is_spared(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,8 +15,9 @@ from vsacli.errors import UsageError
 from vsacli.methods.combined import Combined, ProtoConfig
 from vsacli.methods.hml import HML, HMLConfig
 from vsacli.nn import VSAConfig, VSAModel, preset
+from vsacli.nn.model import ALL_FOLLOWED_AT_FIRST, input_channels
 from vsacli.tasks.collate import collate
-from vsacli.training.initial import start_from
+from vsacli.training.initial import INPUT, start_from
 from vsacli.training.loss import episode_loss
 
 SIZES = {"layers": 1, "width": 8, "heads": 2, "head_width": 4, "ff_width": 8, "channels": 2}
@@ -99,6 +100,52 @@ def test_kernel_ridge_answers_change_nothing_before_training(tmp_path: Path, con
     assert reading.follow is not None
     assert reading.follow.weight.grad is not None
     assert bool(reading.follow.weight.grad.any())
+
+
+@pytest.mark.parametrize("config", [CONFIGS["default"], CONFIGS["regression-default"]], ids=lambda c: c.kind)
+def test_what_is_read_besides_keeps_its_place_in_the_input(tmp_path: Path, config: VSAConfig) -> None:
+    """Of a network that reads graphs, weights stay with their channels when kernels are read as well."""
+    reads = {"structure": True, "class_space": config.kind == "classification"}
+    first = model_of(replace(config, **reads))
+    save_checkpoint(tmp_path / "first", first, {}, "card")
+    more = replace(first.config, kernel_ridge=True, more_kernels=True)
+    model = VSAModel(more)
+    start_from(model, str(tmp_path / "first"))
+    before, after = (
+        dict(
+            zip(
+                input_channels(m.config),
+                m.state_dict()[INPUT].split(list(input_channels(m.config).values()), 1),
+                strict=True,
+            )
+        )
+        for m in (first, model)
+    )
+    for name in ("values", "structure", "class_space"):
+        torch.testing.assert_close(after[name], before[name].float())
+    assert not after["kernel_ridge"].any()
+    assert not after["more_kernels"].any()
+    assert model.follow is not None
+    assert model.follow.bias.tolist() == [0, 0, 0, 0, 0, ALL_FOLLOWED_AT_FIRST]
+
+
+def test_wider_reading_of_kernels_keeps_how_far_each_is_followed(tmp_path: Path) -> None:
+    first = model_of(replace(CONFIGS["regression-default"], kernel_ridge=True))
+    save_checkpoint(tmp_path / "first", first, {}, "card")
+    model = VSAModel(replace(first.config, more_kernels=True))
+    start_from(model, str(tmp_path / "first"))
+    assert model.follow is not None
+    torch.testing.assert_close(model.follow.weight[:3], first.follow.weight.float())
+    assert not model.follow.weight[3:].any()
+
+
+def test_what_only_the_other_kind_reads_is_left_out(tmp_path: Path) -> None:
+    first = model_of(replace(CONFIGS["default"], structure=True, class_space=True))
+    save_checkpoint(tmp_path / "first", first, {}, "card")
+    model = VSAModel(CONFIGS["regression-default"])
+    start_from(model, str(tmp_path / "first"))
+    values = input_channels(model.config)["values"]
+    torch.testing.assert_close(model.state_dict()[INPUT], first.state_dict()[INPUT][:, :values].float())
 
 
 def test_fewer_layers_are_refused(tmp_path: Path) -> None:

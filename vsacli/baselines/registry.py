@@ -49,7 +49,7 @@ METHODS: dict[str, MethodInfo] = {
     "forest": MethodInfo("trees:RandomForest", BOTH, "random forest"),
     "lightgbm": MethodInfo("trees:LightGBM", BOTH, "gradient boosting", requires="lightgbm"),
     "gp": MethodInfo("gaussian_process:GaussianProcess", BOTH, "Gaussian process, RBF kernel"),
-    "kernel-ridge": MethodInfo("kernel_ridge:KernelRidge", BOTH, "kernel ridge regression, Laplace kernel"),
+    "kernel-ridge": MethodInfo("kernel_ridge:KernelRidge", BOTH, "kernel ridge regression, many kernels averaged"),
     "label-spreading": MethodInfo("label_spreading:LabelSpreading", ("classification",), "label spreading"),
     "graph": MethodInfo("propagation:NearestGraph", BOTH, "label propagation, graph of nearest neighbours"),
     "forest-graph": MethodInfo("propagation:ForestGraph", BOTH, "label propagation, graph of shared leaves"),

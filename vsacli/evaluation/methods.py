@@ -20,7 +20,7 @@ TABLE_METHODS = {
     "regression": ("vsa", "kernel-ridge", "forest", "prior"),
 }
 THOROUGH_METHODS = {
-    "classification": ("vsa", "forest", "logistic", "label-spreading", "class-graph", "prior"),
+    "classification": ("vsa", "forest", "logistic", "kernel-ridge", "class-graph", "prior"),
     "regression": ("vsa", "kernel-ridge", "forest", "ridge", "gp", "prior"),
 }
 

@@ -114,6 +114,7 @@ class VSAConfig(NetworkConfig):
     kernel_ridge: bool = False  # read the answers of kernel ridge regression, and follow them as far as they serve
     structure: bool = False  # read what all rows of the table say of each (vsacli.structure)
     class_space: bool = False  # and of each class (vsacli.structure.class_space)
+    more_kernels: bool = False  # with kernel_ridge: of kernels of few attributes as well, and of all together
 
     def __post_init__(self) -> None:
         heads = {"classification": ("prototype", "label_propagation"), "regression": ("gp",)}
@@ -126,6 +127,8 @@ class VSAConfig(NetworkConfig):
         self.check_sizes("layers", "width", "heads", "head_width", "ff_width", "ff_layers", "channels")
         if self.class_space and not (self.structure and self.kind == "classification"):
             raise CheckpointError("class_space goes with structure, in a network for classes")
+        if self.more_kernels and not self.kernel_ridge:
+            raise CheckpointError("more_kernels goes with kernel_ridge")
         if not (self.example_attention or self.attribute_attention):
             raise CheckpointError("a model without example and attribute attention has no blocks")
 
@@ -168,6 +171,7 @@ class VSAConfig(NetworkConfig):
             f"{self.layers} layers of attention along {blocks}, width {self.width}, {self.heads} heads of"
             f" {self.head_width}, {self.residual} residuals, {self.head} head"
             + (", reading kernel ridge answers" if self.kernel_ridge else "")
+            + (" of many kernels" if self.more_kernels else "")
             + (", reading the structure of the whole table" if self.structure else "")
             + (" and of its classes" if self.class_space else "")
         )

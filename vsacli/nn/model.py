@@ -28,7 +28,7 @@ from vsacli.nn.block import Block, feed_forward
 from vsacli.nn.config import VSAConfig
 from vsacli.nn.heads import GPHead, LabelPropagationHead, PrototypeHead
 from vsacli.nn.inputs import input_tensor, input_width
-from vsacli.nn.kernel_ridge import MODELS, kernel_ridge_answers
+from vsacli.nn.kernel_ridge import ALL, MODELS, MORE_CHANNELS, MORE_MODELS, kernel_ridge_answers
 from vsacli.nn.network import Network
 from vsacli.nn.slices import can_be_sliced, hidden_in_slices
 from vsacli.nn.structure import (
@@ -42,6 +42,21 @@ from vsacli.nn.structure import (
 )
 from vsacli.structure.answers import CLASS_CHANNELS, SPACE_ANSWERS
 
+ALL_FOLLOWED_AT_FIRST = 0.5
+"""Share of the average of all kernels in what an untrained network answers, if it reads them."""
+
+
+def input_channels(config: VSAConfig) -> dict[str, int]:
+    """Channels of the tensor that the first layer reads, in their order: how many for each thing that it reads."""
+    graph = structure_width(replace(config, class_space=False))
+    return {
+        "values": input_width(config),
+        "kernel_ridge": MODELS if config.kernel_ridge else 0,
+        "structure": graph,
+        "class_space": structure_width(config) - graph,
+        "more_kernels": MORE_CHANNELS if config.more_kernels else 0,
+    }
+
 
 class VSAModel(Network[VSAConfig]):
     """The network of a :class:`VSAConfig`; its weights serve tasks of any size."""
@@ -49,9 +64,8 @@ class VSAModel(Network[VSAConfig]):
     def __init__(self, config: VSAConfig) -> None:
         super().__init__(config)
         prenorm = config.residual == "prenorm"
-        d3 = input_width(config) + (MODELS if config.kernel_ridge else 0)
         self.structure_width = structure_width(config)
-        d3 += self.structure_width
+        d3 = sum(input_channels(config).values())
         if prenorm:
             # Identity residuals need the full width from the first block on.
             self.embed_in = feed_forward(d3, config.width, config.width, 2, nn.GELU)
@@ -82,9 +96,11 @@ class VSAModel(Network[VSAConfig]):
             nn.init.zeros_(self.readout.bias)
         self.follow: nn.Linear | None = None
         if config.kernel_ridge:
-            self.follow = nn.Linear(d3, MODELS)
+            self.follow = nn.Linear(d3, MODELS + (MORE_MODELS if config.more_kernels else 0))
             nn.init.zeros_(self.follow.weight)
             nn.init.zeros_(self.follow.bias)
+            if config.more_kernels:
+                nn.init.constant_(self.follow.bias[ALL], ALL_FOLLOWED_AT_FIRST)
         self.follow_graph: nn.Linear | None = None
         if config.structure:
             self.follow_graph = nn.Linear(d3, structure_answers(config.kind))
@@ -112,8 +128,8 @@ class VSAModel(Network[VSAConfig]):
         if self.readout is not None:
             logits = logits + self.readout(slots).squeeze(-1).to(logits.dtype)
         if self.follow is not None and closed is not None:
-            share = self.follow(slots).to(logits.dtype)  # (B, U, C, 3)
-            logits = logits + (share * closed[:, batch.n_labeled :]).sum(-1)
+            share = self.follow(slots).to(logits.dtype)  # (B, U, C, 3 or 6)
+            logits = logits + (share * closed[:, batch.n_labeled :, :, : share.shape[-1]]).sum(-1)
         if batch.structure is not None:
             known = known_answers(batch)[:, batch.n_labeled :].to(logits.dtype)  # (B, U, C, A)
             for gate, first in ((self.follow_graph, 0), (self.follow_space, CLASS_CHANNELS)):
@@ -135,8 +151,9 @@ class VSAModel(Network[VSAConfig]):
             mean = mean + shift
             var = var * log_ratio.clamp(-8, 8).exp()
         if self.follow is not None and closed is not None:
-            share = self.follow(slots).to(mean.dtype)  # (B, U, T, 3)
-            mean = mean + (share * (closed[:, batch.n_labeled :] - mean.unsqueeze(-1))).sum(-1)
+            share = self.follow(slots).to(mean.dtype)  # (B, U, T, 3 or 6)
+            models = closed[:, batch.n_labeled :, :, : share.shape[-1]]
+            mean = mean + (share * (models - mean.unsqueeze(-1))).sum(-1)
         if self.follow_graph is not None and batch.structure is not None:
             share = self.follow_graph(slots).to(mean.dtype)  # (B, U, T, A')
             along = known_answers(batch)[:, batch.n_labeled :, :, : share.shape[-1]].to(mean.dtype)
@@ -145,8 +162,8 @@ class VSAModel(Network[VSAConfig]):
         return scale.undo(mean, var)
 
     def _closed_form(self, batch: TaskBatch) -> Tensor | None:
-        """Answers of kernel ridge regression (B, N, C, 3), if the network reads them."""
-        return kernel_ridge_answers(batch) if self.config.kernel_ridge else None
+        """Answers of kernel ridge regression (B, N, C, 3 or 12), if the network reads them."""
+        return kernel_ridge_answers(batch, self.config.more_kernels) if self.config.kernel_ridge else None
 
     def _with_structure(self, batch: TaskBatch) -> TaskBatch:
         """The tasks with coordinates as attributes, if the network reads the structure of tables."""
@@ -154,12 +171,18 @@ class VSAModel(Network[VSAConfig]):
 
     def _hidden(self, batch: TaskBatch, closed: Tensor | None) -> Tensor:
         """The representation after the last block, (B, N, M + C, H)."""
-        z = input_tensor(batch, self.config)
+        parts = [input_tensor(batch, self.config)]
+        kernels: list[Tensor] = []
         if closed is not None:
             # They are in the label slots; attributes have none.
-            z = torch.cat([z, F.pad(closed.to(z.dtype), (0, 0, batch.x.shape[2], 0))], -1)
-        if self.structure_width:
-            z = torch.cat([z, structure_channels(batch, self.structure_width)], -1)
+            kernels = list(
+                F.pad(closed.to(parts[0].dtype), (0, 0, batch.x.shape[2], 0)).split_with_sizes(
+                    [MODELS, closed.shape[-1] - MODELS], -1
+                )
+            )
+        structure = [structure_channels(batch, self.structure_width)] if self.structure_width else []
+        # In the order of `input_channels`.
+        z = torch.cat([*parts, *kernels[:1], *structure, *kernels[1:]], -1)
         slots = torch.cat([batch.attr_mask, batch.class_mask], 1)  # (B, S)
         if can_be_sliced(self.blocks, z, batch.row_mask, slots):
             return hidden_in_slices(self.embed_in, self.blocks, self.norm_out, z, batch.n_read)

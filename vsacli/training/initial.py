@@ -11,18 +11,22 @@ from torch.nn import functional as F
 
 from vsacli.checkpoints.resolve import load_checkpoint
 from vsacli.errors import UsageError
+from vsacli.nn.config import VSAConfig
+from vsacli.nn.model import VSAModel, input_channels
 from vsacli.nn.network import Network
 
 INPUT = "embed_in.0.weight"  # what reads the input tensor of a pre-norm VSA network
-READINGS = ("kernel_ridge", "structure", "class_space")  # what it may read besides, in the order of channels
+FOLLOW = ("follow.weight", "follow.bias")  # how far it follows each kernel
+OF_A_KIND = ("head.", "readout.", "follow_graph.", "follow_space.")  # weights that are of no use to the other kind
+READINGS = ("kernel_ridge", "structure", "class_space", "more_kernels")  # what it may read besides
 
 
 def start_from(model: Network[Any], ref: str) -> None:
     """Give a model the weights of a checkpoint, in place.
 
     A checkpoint for the other kind of tasks serves as well: the layers that embed a table are the same, and the head
-    and the readout keep their fresh weights. A pre-norm network may have more layers (:func:`grown`) or
-    read kernel ridge answers or the structure of tables besides: it starts with about the answers of the checkpoint.
+    and the readout keep their fresh weights, and what only the other network reads is left out. A pre-norm network
+    may have more layers (:func:`grown`) or read more (`READINGS`): it starts with about the answers of the checkpoint.
 
     Parameters
     ----------
@@ -48,23 +52,36 @@ def start_from(model: Network[Any], ref: str) -> None:
     layers, more = theirs.get("layers", 0), ours.get("layers", 0)
     prenorm = ours.get("residual") == theirs.get("residual") == "prenorm"
     deeper = prenorm and more > layers
-    reads = [name for name in READINGS if prenorm and ours[name] > theirs[name]]
+    reads = [k for k in READINGS if prenorm and (ours[k] > theirs[k] or (ours[k] < theirs[k] and not same_kind))]
     if deeper:
         theirs |= {"layers": more}
-    theirs |= dict.fromkeys(reads, True)
+    theirs |= {name: ours[name] for name in reads}
     if theirs != ours:
         differing = ", ".join(f"{k}={theirs[k]}" for k in ours if ours[k] != theirs[k])
         raise UsageError(f"--init {ref}: its network differs ({differing}); set the same with --model")
     weights = other.state_dict()
+    if not same_kind:
+        weights = {k: v for k, v in weights.items() if not k.startswith(OF_A_KIND)}
     if deeper:
         weights = grown(weights, layers, more)
-    if reads:
+    if isinstance(model, VSAModel) and isinstance(other, VSAModel) and prenorm:
         fresh = model.state_dict()
-        added = fresh[INPUT].shape[1] - weights[INPUT].shape[1]
-        weights = {**fresh, **weights, INPUT: F.pad(weights[INPUT], (0, added))}
-    if not same_kind:
-        weights = {k: v for k, v in weights.items() if not k.startswith(("head.", "readout."))}
+        wider = {INPUT: _widened(weights[INPUT], other.config, model.config)}
+        wider |= {
+            k: torch.cat([weights[k], fresh[k][len(weights[k]) :]]) for k in FOLLOW if k in weights and k in fresh
+        }
+        weights = {**fresh, **weights, **wider}
+        weights = {k: v for k, v in weights.items() if k in fresh}
     model.load_state_dict(weights, strict=same_kind)
+
+
+def _widened(weight: Tensor, theirs: VSAConfig, ours: VSAConfig) -> Tensor:
+    """What reads the input (H, D); columns are 0 for what only our network reads, or reads otherwise for its kind."""
+    before, after = input_channels(theirs), input_channels(ours)
+    parts = dict(zip(before, weight.split_with_sizes(list(before.values()), 1), strict=True))
+    if theirs.kind != ours.kind:
+        parts["structure"] = parts["class_space"] = weight[:, :0]
+    return torch.cat([F.pad(parts[k], (0, width - parts[k].shape[1])) for k, width in after.items() if width], 1)
 
 
 def grown(weights: Mapping[str, Tensor], layers: int, more: int) -> dict[str, Tensor]:
