@@ -12,6 +12,7 @@ from tests.tiny import tiny_checkpoint
 from vsacli.inference import predict as predicting
 from vsacli.inference import student as teaching
 from vsacli.inference.answers import Answers
+from vsacli.inference.config import InferenceConfig
 from vsacli.inference.predict import predict
 from vsacli.inference.student import Student, student_pays
 from vsacli.inference.student_input import StudentInput
@@ -152,3 +153,15 @@ def test_few_rows_have_no_student():
     network = tiny_checkpoint()
     assert predict(network, x, given, y, n_classes, config=replace(CPU, student_from=5000)).student_rows == 0
     assert predict(network, x, given, y, n_classes, config=replace(CPU, student_from=None)).student_rows == 0
+
+
+@pytest.mark.parametrize(("rows", "config", "expected"), [(ROWS, FEW, 2), (ROWS, CPU, 1), (200, CPU, 0)])
+def test_free_memory_goes_back_before_and_behind_the_passes(
+    rows: int, config: InferenceConfig, expected: int, monkeypatch: pytest.MonkeyPatch
+):
+    """Else the largest sizes of several steps add up to the most that a run takes. A small table is spared the call."""
+    done: list[bool] = []
+    monkeypatch.setattr(predicting, "give_back_free_memory", lambda: done.append(True))
+    x, given, y, n_classes = table("classification")
+    predict(tiny_checkpoint(), x[:rows], given[:rows], y, n_classes, config=config)
+    assert len(done) == expected

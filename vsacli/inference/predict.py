@@ -42,6 +42,7 @@ from vsacli.inference.order import signs
 from vsacli.inference.passes import PassRows
 from vsacli.inference.reading import BESIDE, Known, Reading
 from vsacli.inference.student import CHECKED, TAUGHT, Student, student_pays
+from vsacli.support.malloc_trim import give_back_free_memory
 from vsacli.support.progress import Progress, silent
 from vsacli.support.threads import numpy_on_one_thread
 
@@ -127,6 +128,8 @@ def _ask_network(reading: Reading, progress: Progress) -> Answers:
     proportions = reading.known.proportions if reading.classes else None
     answers = _Answers(_times(first, len(read)), reading.runner.width, best_only, proportions)
     graph, student_rows = reading.structure if groups is None else groups, 0
+    if len(read) > reading.chunk_rows:
+        give_back_free_memory()  # what orders of rows and the graph took: passes take pieces of other sizes
     with numpy_on_one_thread():  # whose number must not change an answer
         for rows, found, by_student in _in_turn(
             reading, read, lambda done: progress("labeling", done * n // len(read), n)
@@ -176,6 +179,7 @@ def _in_turn(
         yield rows, found, np.zeros(len(found), bool)
     checked, beside = read[TAUGHT:first], read[:TAUGHT]
     again = np.concatenate([found for _, found in _by_network(reading, checked, lambda _: None, beside)])
+    give_back_free_memory()  # what the passes took, on each of their threads: a student needs little
     taught = take_rows(reading.x, reading.rows[read[:first]])
     student = Student.taught(taught, np.concatenate(parts), again, reading.classes)
     step = n if student is None else _STUDENT_ROWS
