@@ -2,7 +2,7 @@
 # Meta-trains the bundled checkpoints anew: models/recipes/train.sh CORPUS OUT [cpu|gpu]
 #
 # CORPUS is a folder of tables with manifest.csv (see `vsa meta-train --help`); stages land in OUT. Interrupt it at any time:
-# the same command goes on where it was. cpu: one core and a half for 11 hours; gpu: 10 minutes of a data-centre GPU.
+# the same command goes on where it was. cpu: one core and a half for 12 hours; gpu: 10 minutes of a data-centre GPU.
 # VSA names the command, if it is not `vsa`, and AVERAGE the one that averages weights, if it is not average.py.
 set -euo pipefail
 
@@ -46,9 +46,7 @@ cpu)
     --unlabeled 5-70 --cells 7000 --attributes 3-96 --init "$out/structure-3" --max-time 79m --save-every 1m \
     --validate-every 12m --seed 505 --muon-rate 0.004 --learning-rate 0.0008 --precision bfloat16
   [ -e "$out/average/model.safetensors" ] || $average "$out/structure-3" "$out/structure-4" 0.3 "$out/average"
-  # The bundled weights are models/recipes/average.py "$out/average" "$out/classification" 0.7, validated and calibrated
-  # as a run does at its end.
-  stage classification "${common[@]}" "${four[@]}" --model structure=true --model class_space=true --kind classification \
+  stage structure-5 "${common[@]}" "${four[@]}" --model structure=true --model class_space=true --kind classification \
     --shots 1-14 --unlabeled 5-70 --cells 10000 --attributes 3-96 --init "$out/average" --max-time 105m --save-every 2m \
     --validate-every 10m --seed 606 --muon-rate 0.004 --learning-rate 0.0008 --precision bfloat16
   stage numbers-2 "${common[@]}" "${four[@]}" "${many[@]}" --kind regression --init "$out/numbers-1" \
