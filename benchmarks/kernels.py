@@ -12,6 +12,7 @@ import argparse
 from collections import defaultdict
 
 import numpy as np
+from combine import figure
 
 from vsacli.evaluation.episodes import EpisodePlan, Setting, usable
 from vsacli.evaluation.suites import load_suite
@@ -42,16 +43,13 @@ def main() -> None:
             episode = drawn.episode
             answers = kernel_ridge_answers(collate([episode]).tasks, more=True)[0].double().numpy()
             of_unlabeled = answers[episode.n_labeled :, :, : MODELS + MORE_MODELS]  # (U, C, 6)
+            given = episode.y[: episode.n_labeled]
             for i, name in enumerate(NAMES):
                 if classes:
-                    share = np.eye(episode.n_classes)[episode.y[: episode.n_labeled]].mean(0)
-                    figure = np.mean((of_unlabeled[:, :, i] + share).argmax(1) == episode.answer)
+                    answer = of_unlabeled[:, :, i] + np.eye(episode.n_classes)[given].mean(0)
                 else:
-                    target = episode.y[: episode.n_labeled].astype(np.float64)
-                    numbers = drawn.center + drawn.spread * (of_unlabeled[:, 0, i] + target.mean())
-                    truth = table.y[drawn.rows[episode.n_labeled :]]
-                    figure = np.mean((numbers - truth) ** 2) / table.y[table.labeled].var()
-                found[name, key.shot][table.family].append(float(figure))
+                    answer = drawn.center + drawn.spread * (of_unlabeled[:, 0, i] + given.mean(dtype=np.float64))
+                found[name, key.shot][table.family].append(figure(table, drawn, answer))
     families = len(found[NAMES[0], shots[0]])
     print(f"{'accuracy' if classes else 'squared error'}, mean over {families} families, by number of labels")
     print(f"{'':9}" + "".join(f"{s:>9d}" for s in shots) + "     mean")

@@ -72,16 +72,19 @@ def kernel_ridge_answers(batch: TaskBatch, more: bool = False) -> Tensor:
         y = mask * (y - y.sum(1, keepdim=True) / mask.sum(1, keepdim=True).clamp(min=1))
         attributes = batch.attr_mask.to(scores.dtype)  # (B, M)
 
-        plain = _Kernels(scores, attributes, batch.n_labeled)
-        groups = [[plain.linear()], plain.rbf(LENGTHS), plain.laplace(LENGTHS)]
+        near = softly_limited(scores)
+        plain = _Kernels(scores, near, attributes, batch.n_labeled)
+        lengths, n = (LENGTHS + LONG if more else LENGTHS), len(LENGTHS)
+        rbf, laplace = plain.rbf(lengths), plain.laplace(lengths)
+        groups = [[plain.linear()], rbf[:n], laplace[:n]]
         if more:
-            near = softly_limited(scores[:, : batch.n_labeled])
-            told = attributes * _squared_correlations(near, y, mask, batch.class_mask.to(y.dtype))  # (B, M)
-            weighted = _Kernels(scores, (told + FLOOR) * attributes, batch.n_labeled)
+            targets = batch.class_mask.to(y.dtype)
+            told = attributes * _squared_correlations(near[:, : batch.n_labeled], y, mask, targets)  # (B, M)
+            weighted = _Kernels(scores, near, (told + FLOOR) * attributes, batch.n_labeled)
             groups.append([weighted.linear(), *weighted.rbf(WEIGHTED_LENGTHS), *weighted.laplace(WEIGHTED_LENGTHS)])
-            best = [_Kernels(scores, _largest(told, attributes, n), batch.n_labeled) for n in FEWEST]
+            best = [_Kernels(scores, near, _largest(told, attributes, few), batch.n_labeled) for few in FEWEST]
             groups.append([kernel for kernels in best for kernel in kernels.laplace(FEW_LENGTHS)])
-            groups.append([*plain.rbf(LONG), *plain.laplace(LONG)])
+            groups.append(rbf[n:] + laplace[n:])
         solved = [[Solved.of(kernel, y, mask) for kernel in group] for group in groups]
         answers = [averaged(models, y, mask) for models in solved[: MODELS + MORE_MODELS - 1]]
         if more:
@@ -98,15 +101,15 @@ def kernel_ridge_answers(batch: TaskBatch, more: bool = False) -> Tensor:
 
 
 class _Kernels:
-    """Kernels (B, N, L) of z-scores (B, N, M) of attributes that count as much as `weights` (B, M) says."""
+    """Kernels (B, N, L) of z-scores (B, N, M) and of `near`, the same softly limited.
 
-    def __init__(self, scores: Tensor, weights: Tensor, n_labeled: int) -> None:
+    Attributes count as much as `weights` (B, M) says.
+    """
+
+    def __init__(self, scores: Tensor, near: Tensor, weights: Tensor, n_labeled: int) -> None:
         total = weights.sum(1, keepdim=True)
         self.weights = (weights / torch.where(total > 0, total, 1)).unsqueeze(1)  # (B, 1, M), of sum 1
-        self.scores, self.n_labeled = scores, n_labeled
-        self.near = softly_limited(scores)
-        scaled = self.near * self.weights.sqrt()
-        self.squared = squared_distances(scaled, scaled[:, :n_labeled])
+        self.scores, self.near, self.n_labeled = scores, near, n_labeled
 
     def linear(self) -> Tensor:
         """Inner products."""
@@ -115,7 +118,9 @@ class _Kernels:
 
     def rbf(self, lengths: tuple[float, ...]) -> list[Tensor]:
         """Of Euclidean distances."""
-        return [torch.exp(-0.5 * self.squared / length) for length in lengths]
+        z = self.near * self.weights.sqrt()
+        squared = squared_distances(z, z[:, : self.n_labeled])
+        return [torch.exp(-0.5 * squared / length) for length in lengths]
 
     def laplace(self, lengths: tuple[float, ...]) -> list[Tensor]:
         """Of sums of absolute differences."""
