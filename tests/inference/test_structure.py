@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -117,9 +118,11 @@ def test_rows_are_looked_up_once_for_all_groups_of_attributes(monkeypatch: pytes
         return real(self, x, labeled)
 
     monkeypatch.setattr(KnownStructure, "of_rows", counted)
-    ask("classification", task, config=config)
-    unlabeled = int((~task["labeled"]).sum())
-    n_chunks = -(-unlabeled // 32)
+    ask("classification", task, config=replace(config, beside_rows=30))
+    assert len(asked) == len(set(asked)) == 3  # the labeled rows, those beside them, and all unlabeled ones
+    asked.clear()
+    ask("classification", task, config=replace(config, beside_rows=0))
+    n_chunks = -(-int((~task["labeled"]).sum()) // 32)
     assert len(asked) == 2 * n_chunks  # a chunk and its context
     assert len(set(asked)) == n_chunks + 1
     asked.clear()

@@ -8,7 +8,8 @@ from scipy.stats import rankdata
 
 from tests.nn.tasks import batch_of, episode
 from vsacli.nn.config import preset
-from vsacli.nn.inputs import centred_ranks, input_tensor, standardized
+from vsacli.nn.inputs import input_tensor
+from vsacli.nn.scales import Ranks, standardized
 
 
 def test_the_four_slices_of_equation_5() -> None:
@@ -31,7 +32,7 @@ def test_ranks_and_z_scores_look_only_at_observed_rows() -> None:
     seen = np.isfinite(values)
     x = torch.from_numpy(np.where(seen, values, 0.0))[None, :, None]
     mask = torch.from_numpy(seen)[None, :, None]
-    ranks = centred_ranks(x, mask)[0, :, 0].numpy()
+    ranks = Ranks.of(x, mask)(x, mask)[0, :, 0].numpy()
     # mid-ranks r of n values, scaled to (-1, 1): (2 r - 1) / n - 1
     np.testing.assert_allclose(ranks[seen], (2 * rankdata(values[seen]) - 1) / 4 - 1)
     assert ranks[3] == 0

@@ -14,7 +14,6 @@ from sklearn.preprocessing import KernelCenterer
 from tests.nn.tasks import batch_of, episode
 from vsacli.nn import kernel_ridge, ridge
 from vsacli.nn.batch import TaskBatch
-from vsacli.nn.inputs import SOFT_LIMIT
 from vsacli.nn.kernel_ridge import (
     ALL,
     BEYOND,
@@ -27,6 +26,7 @@ from vsacli.nn.kernel_ridge import (
     WEIGHTED,
     kernel_ridge_answers,
 )
+from vsacli.nn.scales import SOFT_LIMIT
 from vsacli.tasks.episode import Episode
 
 LABELED, UNLABELED, ATTRIBUTES = 9, 6, 3

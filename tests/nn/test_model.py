@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.nn.tasks import CONFIGS, EVERY_CONFIG, METHOD_CONFIGS, answers, batch_of, episode, model_of, permute_rows
 from vsacli.nn import TaskBatch, VSAConfig, VSAModel, preset
+from vsacli.nn.answers import RegressionOutput
 from vsacli.nn.config import NetworkConfig
 from vsacli.tasks.collate import collate
 from vsacli.training.loss import episode_loss
@@ -114,9 +115,10 @@ def test_several_targets_share_one_model_and_permute() -> None:
     one = batch_of(episode(rng, "regression"))
     y = torch.from_numpy(rng.normal(size=(1, one.n_labeled, 3)))
     three = replace(one, y=y, class_mask=torch.ones(1, 3, dtype=torch.bool))
-    out = model.regress(three)
+    out, swapped = model(three), model(replace(three, y=y[..., [2, 0, 1]]))
+    assert isinstance(out, RegressionOutput)
+    assert isinstance(swapped, RegressionOutput)
     assert out.mean.shape == out.var.shape == (1, 5, 3)
-    swapped = model.regress(replace(three, y=y[..., [2, 0, 1]]))
     torch.testing.assert_close(swapped.mean, out.mean[..., [2, 0, 1]], **EXACT)
     torch.testing.assert_close(swapped.var, out.var[..., [2, 0, 1]], **EXACT)
 

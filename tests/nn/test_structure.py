@@ -72,6 +72,12 @@ def test_what_is_not_known_cannot_reach_an_answer(kind: TaskKind):
     torch.testing.assert_close(answers(kind, batch), before)
 
 
+def log_probs(model: VSAModel, batch: TaskBatch) -> torch.Tensor:
+    output = model(batch)
+    assert isinstance(output, ClassOutput)
+    return output.log_probs
+
+
 def with_shares(model: VSAModel, gate: nn.Linear | None, batch: TaskBatch) -> list[torch.Tensor]:
     """Answers if none and if twice of each answer that a gate lets through is followed, in every slot."""
     assert gate is not None
@@ -79,7 +85,7 @@ def with_shares(model: VSAModel, gate: nn.Linear | None, batch: TaskBatch) -> li
     found = []
     for share in (0.0, 2.0):
         gate.bias.fill_(share)
-        found.append(model.classify(batch).log_probs)
+        found.append(log_probs(model, batch))
     return found
 
 
@@ -105,10 +111,10 @@ def test_a_network_that_reads_the_space_of_the_classes_follows_what_is_said_ther
     expected = (found[0] + 2.0 * there[:, batch.n_labeled :].sum(-1)).log_softmax(-1)
     torch.testing.assert_close(found[1], expected, rtol=1e-4, atol=1e-5)
     model.follow_space.bias.zero_()
-    before = model.classify(batch).log_probs, blind.classify(batch).log_probs
+    before = log_probs(model, batch), log_probs(blind, batch)
     batch.structure.answers[..., CLASS_CHANNELS:] = -there
-    assert not torch.allclose(model.classify(batch).log_probs, before[0])
-    torch.testing.assert_close(blind.classify(batch).log_probs, before[1], rtol=0, atol=0)
+    assert not torch.allclose(log_probs(model, batch), before[0])
+    torch.testing.assert_close(log_probs(blind, batch), before[1], rtol=0, atol=0)
 
 
 def test_numbers_in_other_units_have_answers_in_those_units():
@@ -118,6 +124,8 @@ def test_numbers_in_other_units_have_answers_in_those_units():
     scaled[..., :3] = 40 * scaled[..., :3] - 7
     other = replace(plain, y=40 * plain.y - 7, structure=replace(plain.structure, answers=scaled))
     model = tiny_model("regression", structure=True).double()
-    a, b = (model.regress(collate([e]).tasks.double()) for e in (plain, other))
+    a, b = (model(collate([e]).tasks.double()) for e in (plain, other))
+    assert isinstance(a, RegressionOutput)
+    assert isinstance(b, RegressionOutput)
     torch.testing.assert_close(b.mean, 40 * a.mean - 7, rtol=1e-5, atol=1e-4)
     torch.testing.assert_close(b.var, 1600 * a.var, rtol=1e-5, atol=1e-4)

@@ -35,6 +35,7 @@ class InferenceConfig:
     best_only: bool = False  # of the class probabilities keep the largest of each row: two numbers per row, not C
     chunk_rows: int = 256  # unlabeled rows read together
     context_rows: int = 384  # labeled rows read together
+    beside_rows: int = 256  # of a table that is no single chunk, unlabeled rows read with them; 0: read in chunks
     classes_together: int = 25  # classes read together at most; of more, groups (benchmarks/many_classes.py)
     contexts_per_chunk: int = 2  # contexts averaged if labeled rows need several
     attributes_together: tuple[int, int] | None = None  # at most, and of a group if there are more; None: a choice

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from vsacli.attributes.packed import take_rows
 from vsacli.inference.class_groups import ClassGroups, window_rows
 from vsacli.inference.reading import Known, Reading
+from vsacli.inference.side_by_side import side_by_side
 
 NETWORK, LISTED = 0.7, 0.7
 """Powers of the two answers within a group whose product is taken: they are not independent of each other."""
@@ -34,7 +35,6 @@ def answers_in_groups(
     groups: ClassGroups,
     read: np.ndarray,
     ask: Ask,
-    side_by_side: Callable[[Questions], Iterator[list[np.ndarray]]],
     tell: Tell,
 ) -> Iterator[tuple[slice, np.ndarray]]:
     """The answers (rows, C) for slices of ``read``, one after the other.
@@ -48,8 +48,6 @@ def answers_in_groups(
         Positions in its unlabeled rows, in the order in which they are read.
     ask : callable
         Asks the network about the rows of a group.
-    side_by_side : callable
-        Asks all `Questions`, and gives the answers in order.
     tell : callable
         Called with the number of rows that are done.
     """
@@ -57,16 +55,17 @@ def answers_in_groups(
     n_windows = -(-n // window_rows(reading.n_classes))
     for i in range(n_windows):
         rows = slice(i * n // n_windows, (i + 1) * n // n_windows)
-        questions = Questions(reading, groups, reading.rows[read[rows]], ask)
+        questions = _Questions(reading, groups, reading.rows[read[rows]], ask)
         done = rows.start
-        for group, (found,) in zip(questions.asked, side_by_side(questions), strict=True):
+        found_of_each = side_by_side(questions.ask, len(questions.asked), reading.device, reading.config)
+        for group, found in zip(questions.asked, found_of_each, strict=True):
             questions.put(group, found)
             done += len(found)
             tell(done)
         yield rows, questions.shares[:, groups.place]
 
 
-class Questions:
+class _Questions:
     """The questions for the network about some rows: one for each group of classes that has any of them.
 
     Attributes
@@ -84,15 +83,12 @@ class Questions:
         self._homes = groups.homes(self.shares)
         self.asked = [g for g in range(len(groups.groups)) if (self._homes == g).any()]
 
-    def __len__(self) -> int:
-        return len(self.asked)
-
     def rows(self, group: int) -> NDArray[np.int64]:
         """The rows for which a group is the likeliest."""
         return np.flatnonzero(self._homes == group)
 
-    def ask(self, number: int) -> list[np.ndarray]:
-        """The network's answers (rows, classes of the group) for the rows of a group, alone in a list."""
+    def ask(self, number: int) -> np.ndarray:
+        """The network's answers (rows, classes of the group) for the rows of a group."""
         reading, group = self.reading, self.asked[number]
         codes = self._groups.codes(group, reading.target)
         rows = np.concatenate([reading.support[codes >= 0], self._table_rows[self.rows(group)]])
@@ -109,7 +105,7 @@ class Questions:
         out = np.empty((len(order), part.n_classes), np.float32)
         for at, found in self._ask(part, order, lambda _: None):
             out[order[at]] = found
-        return [out]
+        return out
 
     def put(self, group: int, found: np.ndarray) -> None:
         """Share out what the shortlist says of a group as a whole by the network's answers within it."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,23 +18,40 @@ if TYPE_CHECKING:
 
     from vsacli.checkpoints.folder import Checkpoint
     from vsacli.inference.config import InferenceConfig
+    from vsacli.nn.answers import ClassOutput, RegressionOutput
     from vsacli.nn.batch import StructureBatch, TaskBatch
+    from vsacli.nn.model import Context, VSAModel
     from vsacli.structure import RowStructure
 
 
 @dataclass(frozen=True)
 class PassRows:
-    """Rows of a pass: their attributes (k, M), and their place in the structure of the whole table."""
+    """Rows of a pass.
+
+    Attributes
+    ----------
+    x : ndarray of float32, shape (k, M)
+        Their attributes.
+    structure : RowStructure, optional
+        Their place in the structure of the whole table.
+    again : ndarray of bool, shape (k,), optional
+        Of rows that are asked about, those that are among the rows that were read; None: none is.
+    """
 
     x: np.ndarray
     structure: RowStructure | None = None
+    again: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.x)
 
     def part(self, rows: slice) -> PassRows:
         """Some of the rows."""
-        return PassRows(self.x[rows], None if self.structure is None else self.structure.take(rows))
+        return PassRows(
+            self.x[rows],
+            None if self.structure is None else self.structure.take(rows),
+            None if self.again is None else self.again[rows],
+        )
 
     def followed_by(self, other: PassRows) -> PassRows:
         """These rows, then the others."""
@@ -42,21 +59,18 @@ class PassRows:
         return PassRows(np.concatenate([self.x, other.x]), both)
 
 
-def structure_batch(context: RowStructure | None, chunk: RowStructure | None) -> StructureBatch | None:
-    """The structure of labeled and unlabeled rows as the network takes it, a batch of one task."""
+def structure_batch(rows: RowStructure) -> StructureBatch:
+    """The structure of some rows as the network takes it, a batch of one task."""
     import torch
 
     from vsacli.nn.batch import StructureBatch
 
-    if context is None or chunk is None:
-        return None
-    both = context.joined(chunk)
     return StructureBatch(
-        coordinates=torch.from_numpy(both.coordinates)[None],
-        weights=torch.from_numpy(both.weights)[None],
-        mask=torch.ones(1, len(both.weights), dtype=torch.bool),
-        answers=torch.from_numpy(np.nan_to_num(both.answers))[None],
-        answered=torch.from_numpy(both.answered)[None],
+        coordinates=torch.from_numpy(rows.coordinates)[None],
+        weights=torch.from_numpy(rows.weights)[None],
+        mask=torch.ones(1, len(rows.weights), dtype=torch.bool),
+        answers=torch.from_numpy(np.nan_to_num(rows.answers))[None],
+        answered=torch.from_numpy(rows.answered)[None],
     )
 
 
@@ -73,87 +87,121 @@ class Runner:
         self.width = n_classes if self.kind == "classification" else 2
         self.too_many: int | None = None  # rows of a pass that did not fit
 
-    def run(
-        self, context: PassRows, y: np.ndarray, chunk: PassRows, least: int, beside: PassRows | None = None
-    ) -> np.ndarray:
-        """Answers (rows of ``chunk``, width), in one pass if that fits in memory.
+    @property
+    def can_be_asked(self) -> bool:
+        """Whether rows can be asked about after others were read."""
+        from vsacli.nn.model import VSAModel
 
-        With unlabeled rows ``beside`` the rows of the chunk read only these and the labeled ones, and no other row
-        of the chunk: its answers do not depend on which rows it has.
-        """
-        return np.concatenate(self._parts(partial(self._pass, beside=beside), context, y, chunk, least))
+        return isinstance(self.model, VSAModel) and self.config.can_be_asked
+
+    def run(self, context: PassRows, y: np.ndarray, chunk: PassRows, least: int) -> np.ndarray:
+        """Answers (rows of ``chunk``, width), in one pass if that fits in memory."""
+
+        def one_pass(part: PassRows) -> np.ndarray:
+            return self._numbers(self.model(self._batch(context.followed_by(part), y)), len(context))
+
+        return np.concatenate(self._parts(one_pass, len(context), chunk, least))
+
+    def read(self, given: PassRows, y: np.ndarray, beside: PassRows, least: int) -> Context:
+        """What labeled rows ``given`` and unlabeled ones leave for others; fewer of these, if memory is short."""
+        while True:
+            try:
+                with self._inference():
+                    return self._vsa.read(self._batch(given.followed_by(beside), y))[1]
+            except (RuntimeError, MemoryError) as e:
+                if not is_out_of_memory(e):
+                    raise
+            if len(beside) <= least:
+                raise self._does_not_fit(len(given), beside)
+            beside = beside.part(slice(len(beside) // 2))
+
+    def ask(self, context: Context, n_labeled: int, rows: PassRows, least: int) -> np.ndarray:
+        """Answers (rows, width) for rows beside those that were read, ``n_labeled`` labeled ones among them."""
+        import torch
+
+        def one_pass(part: PassRows) -> np.ndarray:
+            again = torch.zeros(len(part), dtype=torch.bool) if part.again is None else torch.from_numpy(part.again)
+            return self._numbers(self._vsa.ask(context, self._batch(part), again.to(self.device)), n_labeled)
+
+        return np.concatenate(self._parts(one_pass, n_labeled, rows, least))
 
     def embed(self, context: PassRows, y: np.ndarray, chunk: PassRows, least: int) -> list[np.ndarray]:
         """Embeddings (rows of ``context`` and of a part of ``chunk``, M * H^(B)) of each part, one pass a part."""
-        return self._parts(self._embedding_pass, context, y, chunk, least)
+
+        def one_pass(part: PassRows) -> np.ndarray:
+            return self.model.embed(self._batch(context.followed_by(part), y))[0].float().cpu().numpy()
+
+        return self._parts(one_pass, len(context), chunk, least)
 
     def _parts(
-        self,
-        one_pass: Callable[[PassRows, np.ndarray, PassRows], np.ndarray],
-        context: PassRows,
-        y: np.ndarray,
-        chunk: PassRows,
-        least: int,
+        self, one_pass: Callable[[PassRows], np.ndarray], n_labeled: int, chunk: PassRows, least: int
     ) -> list[np.ndarray]:
         """What ``one_pass`` gives for each part of ``chunk``: for all of it, if that fits in memory."""
-        rows = len(context) + len(chunk)
+        rows = n_labeled + len(chunk)
         if self.too_many is None or rows < self.too_many or len(chunk) <= least:
             try:
-                return [one_pass(context, y, chunk)]
+                with self._inference():
+                    return [one_pass(chunk)]
             except (RuntimeError, MemoryError) as e:
                 if not is_out_of_memory(e):
                     raise
             # outside of the handler, whose traceback keeps the tensors of the failed pass alive
             self.too_many = rows
         if len(chunk) <= least:
-            raise ResourceError(
-                f"{len(context)} labeled and {len(chunk)} unlabeled rows of {chunk.x.shape[1]} attributes do not fit "
-                "in memory; leave out columns with --exclude, or use --device cpu on a machine with more"
-            )
+            raise self._does_not_fit(n_labeled, chunk)
         half = len(chunk) // 2
         halves = (chunk.part(slice(half)), chunk.part(slice(half, None)))
-        return [part for h in halves for part in self._parts(one_pass, context, y, h, least)]
+        return [part for h in halves for part in self._parts(one_pass, n_labeled, h, least)]
 
-    def _pass(self, context: PassRows, y: np.ndarray, chunk: PassRows, beside: PassRows | None = None) -> np.ndarray:
+    def _does_not_fit(self, n_labeled: int, unlabeled: PassRows) -> ResourceError:
+        return ResourceError(
+            f"{n_labeled} labeled and {len(unlabeled)} unlabeled rows of {unlabeled.x.shape[1]} attributes do not fit "
+            "in memory; leave out columns with --exclude, or use --device cpu on a machine with more"
+        )
+
+    def _inference(self) -> AbstractContextManager[None]:
         import torch
 
-        from vsacli.nn.model import ClassOutput
+        return torch.inference_mode()
 
-        with torch.inference_mode():
-            asked = chunk if beside is None else beside.followed_by(chunk)
-            batch = self._batch(context, y, asked)
-            first = 0 if beside is None else len(beside)
-            batch.n_read = None if beside is None else len(context) + first
-            output = self.model(batch)
-            if isinstance(output, ClassOutput):
-                t = temperature(self.calibration, len(context), self.n_classes)
-                return (output.log_probs[0, first:] / t).softmax(-1).float().cpu().numpy()
-            mean, var = output.mean[0, first:, 0], output.var[0, first:, 0] * std_factor(self.calibration) ** 2
-            return torch.stack([mean, var], 1).float().cpu().numpy()
+    @property
+    def _vsa(self) -> VSAModel:
+        from vsacli.nn.model import VSAModel
 
-    def _embedding_pass(self, context: PassRows, y: np.ndarray, chunk: PassRows) -> np.ndarray:
+        assert isinstance(self.model, VSAModel)
+        return self.model
+
+    def _numbers(self, output: ClassOutput | RegressionOutput, n_labeled: int) -> np.ndarray:
+        """Calibrated answers (u, width)."""
         import torch
 
-        with torch.inference_mode():
-            return self.model.embed(self._batch(context, y, chunk))[0].float().cpu().numpy()
+        from vsacli.nn.answers import ClassOutput
 
-    def _batch(self, context: PassRows, y: np.ndarray, chunk: PassRows) -> TaskBatch:
+        if isinstance(output, ClassOutput):
+            t = temperature(self.calibration, n_labeled, self.n_classes)
+            return (output.log_probs[0] / t).softmax(-1).float().cpu().numpy()
+        mean, var = output.mean[0, :, 0], output.var[0, :, 0] * std_factor(self.calibration) ** 2
+        return torch.stack([mean, var], 1).float().cpu().numpy()
+
+    def _batch(self, rows: PassRows, y: np.ndarray | None = None) -> TaskBatch:
+        """A task of some rows, of which the first have labels ``y``; None: no row has."""
         import torch
 
         from vsacli.nn.batch import TaskBatch
 
-        x = np.concatenate([context.x, chunk.x])
-        seen = np.isfinite(x)
-        target = torch.from_numpy(y)[None]
+        seen = np.isfinite(rows.x)
+        classes = self.kind == "classification"
+        given = np.zeros(0, np.int64 if classes else np.float32) if y is None else y
+        target = torch.from_numpy(given)[None]
         batch = TaskBatch(
-            x=torch.from_numpy(np.where(seen, x, np.float32(0)))[None],
+            x=torch.from_numpy(np.where(seen, rows.x, np.float32(0)))[None],
             observed=torch.from_numpy(seen)[None],
-            n_labeled=len(context),
-            y=target if self.kind == "classification" else target.unsqueeze(-1),
-            row_mask=torch.ones(1, len(x), dtype=torch.bool),
-            attr_mask=torch.ones(1, x.shape[1], dtype=torch.bool),
+            n_labeled=len(given),
+            y=target if classes else target.unsqueeze(-1),
+            row_mask=torch.ones(1, len(rows), dtype=torch.bool),
+            attr_mask=torch.ones(1, rows.x.shape[1], dtype=torch.bool),
             class_mask=torch.ones(1, self.n_classes, dtype=torch.bool),
-            structure=structure_batch(context.structure, chunk.structure),
+            structure=None if rows.structure is None else structure_batch(rows.structure),
         )
         return batch.to(self.device)
 
@@ -200,6 +248,11 @@ def rows_that_fit(config: InferenceConfig, runner: Runner, n_context: int, n_att
     slots = n_attributes + runner.n_classes
     per_row = slots * 4 * runner.config.pass_floats
     return int(np.clip(config.memory // per_row - n_context, config.least_chunk, config.chunk_rows))
+
+
+def kept_bytes(runner: Runner, n_attributes: int) -> int:
+    """What a row that is read leaves for others that are asked about, in bytes."""
+    return (n_attributes + runner.n_classes) * 4 * runner.config.kept_floats
 
 
 def deal_contexts(codes: np.ndarray | None, n: int, limit: int) -> list[np.ndarray]:

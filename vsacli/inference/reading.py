@@ -17,7 +17,7 @@ from vsacli.inference.class_groups import ClassGroups, ListedRows
 from vsacli.inference.config import MOST_ATTRIBUTES, InferenceConfig, attributes_together
 from vsacli.inference.device import choose_device
 from vsacli.inference.order import attribute_groups, attribute_signatures, reading_order, row_order
-from vsacli.inference.passes import Runner, TargetScale, deal_contexts, rows_that_fit
+from vsacli.inference.passes import PassRows, Runner, TargetScale, deal_contexts, kept_bytes, rows_that_fit
 from vsacli.inference.structure import GivenRows, KnownStructure, structure_of
 from vsacli.support.threads import numpy_on_one_thread
 
@@ -27,11 +27,14 @@ if TYPE_CHECKING:
     from vsacli.structure import RowStructure
 
 
-BESIDE = 256
-"""Unlabeled rows that are read, with the labeled ones, where all others are only asked about."""
+LEAST_BESIDE = 64
+"""Unlabeled rows to be read where all rows are then asked about; if memory has no room for them, chunks are read."""
 
-ASKED_CHUNKS = 1
-"""So many times the rows of a chunk are then asked about at once: a processor's cache holds no more."""
+PIECE_CELLS = 8192
+"""Cells of a piece of rows that are asked about at once: a processor's cache holds what is computed of them ..."""
+
+ACCELERATOR_PIECE = 1 << 19
+"""... and of an accelerator's piece, which keeps it busy."""
 
 
 @dataclass(frozen=True)
@@ -49,12 +52,15 @@ class Known:
         probabilities, the same ones with and without `InferenceConfig.best_only`.
     groups : ClassGroups, optional
         Of the classes of such a table, if there are many.
+    beside : ndarray of float32, shape (k, M), optional
+        Unlabeled rows of such a table, for all others to be asked about beside them.
     """
 
     signatures: np.ndarray | None = None
     structure: KnownStructure | None = None
     proportions: Proportions | None = None
     groups: ClassGroups | None = None
+    beside: np.ndarray | None = None
 
 
 class Reading:
@@ -149,10 +155,41 @@ class Reading:
         """Unlabeled rows of a chunk, at most."""
         return rows_that_fit(self.config, self.runner, len(self.contexts[0]), max(map(len, self.groups)))
 
+    @property
+    def contexts_each(self) -> int:
+        """Contexts whose answers for a row are averaged."""
+        return min(self.config.contexts_per_chunk, len(self.contexts))
+
+    def contexts_of(self, number: int) -> list[int]:
+        """The contexts of a chunk, or of the rows of such a number."""
+        return [(number * self.contexts_each + i) % len(self.contexts) for i in range(self.contexts_each)]
+
     @cached_property
-    def asked_rows(self) -> int:
-        """Unlabeled rows that are asked about at once, at most, if none of them reads another."""
-        return rows_that_fit(self.config, self.runner, len(self.contexts[0]) + BESIDE, max(map(len, self.groups)))
+    def beside_rows(self) -> int:
+        """Unlabeled rows that are read where all rows are then asked about; 0 if none can be."""
+        if not self.runner.can_be_asked:
+            return 0
+        fit = self.config.memory // 2 // self._kept_bytes - max(map(len, self.contexts))
+        return 0 if fit < LEAST_BESIDE else min(fit, self.config.beside_rows)
+
+    @property
+    def contexts_kept(self) -> int:
+        """How many times what is read for rows that are asked about is kept at once; one for each thread at least."""
+        import torch
+
+        size = self._kept_bytes * (max(map(len, self.contexts)) + self.config.beside_rows)
+        return max((self.config.at_a_time or torch.get_num_threads()) + 1, self.config.memory // size)
+
+    @cached_property
+    def piece_rows(self) -> int:
+        """Rows that are asked about at once, at most."""
+        cells = PIECE_CELLS if self.device.type == "cpu" else ACCELERATOR_PIECE
+        slots = max(map(len, self.groups)) + self.runner.n_classes
+        return int(np.clip(cells // slots, self.config.least_chunk, cells // 32))
+
+    @cached_property
+    def _kept_bytes(self) -> int:
+        return max(1, kept_bytes(self.runner, max(map(len, self.groups))))
 
     @property
     def given(self) -> GivenRows:
@@ -201,6 +238,19 @@ class Reading:
         if listed is not None and np.array_equal(listed.rows[: len(rows)], rows):
             return listed.shares[: len(rows)]
         return groups.shares(take_rows(self.x, rows))
+
+    def pass_rows(self, rows: np.ndarray, labeled: np.ndarray | None = None) -> PassRows:
+        """Some rows of the table with all attributes; ``labeled`` as for `structure_of`."""
+        return PassRows(take_rows(self.x, rows), self.structure_of(rows, labeled))
+
+    def rows_beside(self, rows: np.ndarray) -> PassRows:
+        """The unlabeled rows to read: those of a larger table, if it is known, or the first of ``rows``."""
+        given = self.known.beside
+        if given is None:
+            return self.pass_rows(rows[: self.beside_rows])
+        given = given[: self.beside_rows]
+        structure = self.structure
+        return PassRows(given, None if structure is None else structure.of_rows(given, np.full(len(given), -1)))
 
     def attributes(self, rows: np.ndarray, group: np.ndarray) -> np.ndarray:
         """A group of attributes of some rows of the table, float32 (rows, attributes)."""

@@ -10,8 +10,9 @@ from torch import Tensor, nn
 from vsacli.methods.config import MethodConfig
 from vsacli.nn.answers import ClassOutput, Head, RegressionOutput, class_logits, class_output, gp_moments, scale_targets
 from vsacli.nn.batch import TaskBatch
-from vsacli.nn.inputs import observed_values, standardized
+from vsacli.nn.inputs import observed_values
 from vsacli.nn.network import Network
+from vsacli.nn.scales import standardized
 
 
 class EmbeddingNetwork(Network[Any]):
@@ -33,9 +34,9 @@ class EmbeddingNetwork(Network[Any]):
     def forward(self, batch: TaskBatch) -> ClassOutput | RegressionOutput:
         """Answers for the unlabeled rows of each task."""
         if self.config.kind == "classification":
-            return class_output(class_logits(self.head, batch, self._placed(batch)), batch)
+            return class_output(class_logits(self.head, batch, *batch.apart(self._placed(batch))), batch)
         batch, scale = scale_targets(batch, self.config.standardize)
-        return scale.undo(*gp_moments(self.head, batch, self._placed(batch)))
+        return scale.undo(*gp_moments(self.head, batch, *batch.apart(self._placed(batch))))
 
     def embed(self, batch: TaskBatch) -> Tensor:
         """Embeddings of all rows, labeled first, (B, N, E)."""

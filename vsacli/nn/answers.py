@@ -28,7 +28,7 @@ class RegressionOutput:
     var: Tensor
 
 
-def class_logits(head: Head, batch: TaskBatch, embeddings: Tensor) -> Tensor:
+def class_logits(head: Head, batch: TaskBatch, labeled: Tensor, unlabeled: Tensor) -> Tensor:
     r"""Class logits of the unlabeled rows, not yet masked.
 
     A Gaussian process takes one-hot labels as targets. Its density at the one-hot vector of class c, normalized
@@ -41,13 +41,14 @@ def class_logits(head: Head, batch: TaskBatch, embeddings: Tensor) -> Tensor:
     ----------
     head : Head
     batch : TaskBatch
-    embeddings : Tensor, shape (B, N, E), float32 or float64
+        Of which only the labeled rows matter, but for label propagation.
+    labeled, unlabeled : Tensor, shapes (B, L, E) and (B, U, E), float32 or float64
+        Embeddings.
 
     Returns
     -------
     Tensor, shape (B, U, C)
     """
-    labeled, unlabeled = embeddings[:, : batch.n_labeled], embeddings[:, batch.n_labeled :]
     one_hot = batch.one_hot().to(labeled.dtype)
     m = batch.attr_mask.sum(1)
     with torch.autocast(labeled.device.type, enabled=False):  # it would take distances to bfloat16 after all
@@ -65,8 +66,8 @@ def class_output(logits: Tensor, batch: TaskBatch) -> ClassOutput:
     return ClassOutput(logits.log_softmax(-1))
 
 
-def gp_moments(head: Head, batch: TaskBatch, embeddings: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean and variance (B, U, T) of the unlabeled rows' targets, in the units of ``batch.y``.
+def gp_moments(head: Head, batch: TaskBatch, labeled: Tensor, unlabeled: Tensor) -> tuple[Tensor, Tensor]:
+    """Mean and variance (B, U, T) of the unlabeled rows' targets, in the units of ``batch.y``; as `class_logits`.
 
     Raises
     ------
@@ -75,7 +76,6 @@ def gp_moments(head: Head, batch: TaskBatch, embeddings: Tensor) -> tuple[Tensor
     """
     if not isinstance(head, GPHead):
         raise TypeError("a classification head does not regress")
-    labeled, unlabeled = embeddings[:, : batch.n_labeled], embeddings[:, batch.n_labeled :]
     y = batch.one_hot().to(labeled.dtype)
     with torch.autocast(labeled.device.type, enabled=False):
         return head(labeled, unlabeled, y, batch.attr_mask.sum(1), batch.labeled_mask)

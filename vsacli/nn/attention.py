@@ -48,7 +48,7 @@ class MVSA(nn.Module):
         self.value = nn.Linear(width_in, heads * head_width, bias=False)
         self.out = nn.Linear(heads * head_width, width_out, bias=False)
 
-    def forward(self, z: Tensor, axis: int, mask: Tensor, other_mask: Tensor, n_read: int | None = None) -> Tensor:
+    def forward(self, z: Tensor, axis: int, mask: Tensor, other_mask: Tensor) -> Tensor:
         """Attend between the slices along one of the two variable modes.
 
         Parameters
@@ -62,9 +62,6 @@ class MVSA(nn.Module):
             Slices that exist.
         other_mask : Tensor of bool, shape (B, size of the other mode)
             Elements of the other mode that exist; only they enter the scores, and D_2 counts them.
-        n_read : int, optional
-            Rows that others read. Each of the rows from it on attends to these and to itself, and between slots
-            follows their scores. None: all.
 
         Returns
         -------
@@ -78,14 +75,11 @@ class MVSA(nn.Module):
             project(z).view(b, n, s, self.heads, self.head_width).permute(order).flatten(3)
             for project in (self.query, self.key, self.value)
         )
-        if n_read is not None and axis == 2:
-            q, k = q[..., : n_read * self.head_width], k[..., : n_read * self.head_width]
-            other_mask = other_mask[:, :n_read]
         # Each task's own D_2; scaling and masking the queries is enough, since scores are Q K^T.
         d2 = other_mask.sum(1).clamp(min=1).to(q.dtype)
         weight = other_mask.to(q.dtype) * (d2 * self.head_width).rsqrt().unsqueeze(1)
         q = q * weight.repeat_interleave(self.head_width, 1)[:, None, None, :]
-        o = attend(q, k, v, mask) if n_read is None or axis == 2 else attend_when_asked(q, k, v, mask, n_read)
+        o = attend(q, k, v, mask)
         # (B, R, D1, D2 H_V) -> (B, N, S, R H_V)
         o = o.view(b, self.heads, *((n, s) if axis == 1 else (s, n)), self.head_width)
         o = o.permute((0, 2, 3, 1, 4) if axis == 1 else (0, 3, 2, 1, 4))
@@ -117,22 +111,3 @@ def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
     bias = bias[:, None, None, :].expand(b, r, d1, keys).reshape(b * r, d1, keys)
     scores = torch.baddbmm(bias, q.reshape(b * r, d1, e), k.reshape(b * r, keys, e).transpose(1, 2))
     return torch.bmm(scores.softmax(-1), v.reshape(b * r, keys, -1).to(scores.dtype)).view(b, r, d1, -1)
-
-
-def attend_when_asked(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, n_read: int) -> Tensor:
-    """softmax(Q K^T) V in which each row from ``n_read`` on has the first ``n_read`` rows and itself as keys.
-
-    Parameters
-    ----------
-    q, k, v : Tensor, shape (B, R, N, E)
-        Queries already scaled.
-    mask : Tensor of bool, shape (B, N)
-        Rows that exist.
-    n_read : int
-    """
-    scores = q @ k[:, :, :n_read].transpose(2, 3)
-    scores = scores.masked_fill(~mask[:, None, None, :n_read], -1e30)
-    own = (q * k).sum(-1, keepdim=True)  # (B, R, N, 1)
-    own[:, :, :n_read] = -1e30  # these are among the keys already
-    shares = torch.cat([scores, own], -1).softmax(-1)
-    return shares[..., :n_read] @ v[:, :, :n_read] + shares[..., n_read:] * v

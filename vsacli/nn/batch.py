@@ -67,9 +67,6 @@ class TaskBatch:
         False where the class (or target) is padding.
     structure : StructureBatch, optional
         The structure of the whole tables, for these rows; None if it is not known.
-    n_read : int, optional
-        Rows that others read; rows from it on are only asked about, and no answer depends on them. None: all N.
-        At least ``n_labeled``.
     """
 
     x: Tensor
@@ -80,7 +77,6 @@ class TaskBatch:
     attr_mask: Tensor
     class_mask: Tensor
     structure: StructureBatch | None = None
-    n_read: int | None = None
 
     def to(self, device: torch.device | str, non_blocking: bool = False) -> TaskBatch:
         """The same tasks on another device."""
@@ -105,13 +101,16 @@ class TaskBatch:
             attr_mask=f(self.attr_mask),
             class_mask=f(self.class_mask),
             structure=None if self.structure is None else self.structure.map(f),
-            n_read=self.n_read,
         )
 
     @property
     def labeled_mask(self) -> Tensor:
         """(B, L) bool: labeled rows, without padding."""
         return self.row_mask[:, : self.n_labeled]
+
+    def apart(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """What (B, N, ...) holds of the labeled rows and of the unlabeled ones."""
+        return rows[:, : self.n_labeled], rows[:, self.n_labeled :]
 
     def one_hot(self) -> Tensor:
         """(B, L, C): labels as one-hot rows, zero in padded rows; targets are returned masked."""

@@ -55,11 +55,11 @@ class Block(nn.Module):
         if self.prenorm:
             self.norm_in = nn.LayerNorm(width_in) if config.layer_norm else nn.Identity()
 
-    def forward(self, z: Tensor, row_mask: Tensor, slot_mask: Tensor, n_read: int | None = None) -> Tensor:
-        """(B, N, S, width_in) -> (B, N, S, width_out), with masks (B, N) and (B, S); ``n_read`` as for `MVSA`."""
+    def forward(self, z: Tensor, row_mask: Tensor, slot_mask: Tensor) -> Tensor:
+        """(B, N, S, width_in) -> (B, N, S, width_out), with masks (B, N) and (B, S)."""
         masks = (row_mask, slot_mask) if self.axis == 1 else (slot_mask, row_mask)
         if self.prenorm:
-            z = z + self.attention(self.norm_in(z), self.axis, *masks, n_read)
+            z = z + self.attention(self.norm_in(z), self.axis, *masks)
             return z + self.ff(self.norm(z))
-        out = self.ff(self.norm(self.attention(z, self.axis, *masks, n_read)))
+        out = self.ff(self.norm(self.attention(z, self.axis, *masks)))
         return out if self.residual is None else self.residual(z) + out

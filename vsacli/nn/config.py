@@ -19,6 +19,11 @@ class NetworkConfig:
     kind: Literal["classification", "regression"] = "classification"
 
     @property
+    def kept_floats(self) -> int:
+        """How many numbers a cell that was read leaves for rows that are asked about; 0 if none can be."""
+        return 0
+
+    @property
     def training_floats(self) -> int:
         """About how many numbers training keeps for one cell (a row of one slot), over all layers."""
         raise NotImplementedError
@@ -49,7 +54,7 @@ class NetworkConfig:
 
     @property
     def can_be_asked(self) -> bool:
-        """Whether the network heeds `TaskBatch.n_read`, and answers rows that no other row reads."""
+        """Whether rows can be asked about after others were read, without being read themselves."""
         return False
 
     def check_sizes(self, *names: str) -> None:
@@ -144,8 +149,13 @@ class VSAConfig(NetworkConfig):
 
     @property
     def can_be_asked(self) -> bool:
-        """Unless its head compares unlabeled rows with each other."""
-        return self.head != "label_propagation"
+        """Pre-norm blocks keep what they have read; label propagation compares unlabeled rows with each other."""
+        return self.residual == "prenorm" and self.head != "label_propagation"
+
+    @property
+    def kept_floats(self) -> int:
+        """Keys and values of each layer along examples."""
+        return 2 * self.layers * self.heads * self.head_width * self.example_attention
 
     @property
     def training_floats(self) -> int:

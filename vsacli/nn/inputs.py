@@ -8,9 +8,7 @@ import torch
 from torch import Tensor
 
 from vsacli.nn.batch import TaskBatch
-
-# A z-score far out says "far out" and no more: one wild cell must not drown the other rows.
-SOFT_LIMIT = 5.0
+from vsacli.nn.scales import Scales, softly_limited
 
 
 class InputConfig(Protocol):
@@ -37,7 +35,7 @@ def input_width(config: InputConfig) -> int:
     return 5 if config.standardize else 4
 
 
-def input_tensor(batch: TaskBatch, config: InputConfig) -> Tensor:
+def input_tensor(batch: TaskBatch, config: InputConfig, scales: Scales | None = None) -> Tensor:
     """Build Z^(1): value, observed?, is an attribute, is a label (and, standardized, the rank).
 
     Where the paper imputes, a missing value is *not observed*: its value and its indicator are 0,
@@ -48,6 +46,8 @@ def input_tensor(batch: TaskBatch, config: InputConfig) -> Tensor:
     batch : TaskBatch
         Tasks.
     config : InputConfig
+    scales : Scales, optional
+        Of the rows that are read, for rows that are not; by default of all rows of the batch.
 
     Returns
     -------
@@ -64,8 +64,9 @@ def input_tensor(batch: TaskBatch, config: InputConfig) -> Tensor:
     z = x.new_zeros(b, n, m + c, input_width(config))
     z[:, :, m:, 0] = labels
     if config.standardize:
-        z[:, :, :m, 0] = standardized(x, seen, batch.n_read)
-        z[:, :, :m, 4] = centred_ranks(x, seen, batch.n_read)
+        scales = scales or Scales.of(x, seen)
+        z[:, :, :m, 0] = softly_limited(scales.z_scores(x, seen))
+        z[:, :, :m, 4] = scales.ranks(x, seen)
     else:
         z[:, :, :m, 0] = x
     if config.observed_indicator:
@@ -81,66 +82,3 @@ def observed_values(batch: TaskBatch) -> tuple[Tensor, Tensor]:
     """Attribute values, 0 where missing or padding, and where they are neither; both (B, N, M)."""
     seen = batch.observed & batch.row_mask.unsqueeze(-1) & batch.attr_mask.unsqueeze(1)
     return torch.where(seen, batch.x, torch.zeros_like(batch.x)), seen
-
-
-def standardized(x: Tensor, seen: Tensor, n_read: int | None = None) -> Tensor:
-    r"""Z-scores over the observed rows of each attribute, softly limited.
-
-    .. math:: z \mapsto z / \sqrt{1 + (z/5)^2}
-
-    Parameters
-    ----------
-    x, seen : Tensor, shape (B, N, M)
-        Values (0 where not seen) and where they count.
-    n_read : int, optional
-        Rows that mean and spread are of; None: all.
-
-    Returns
-    -------
-    Tensor, shape (B, N, M)
-        0 where not seen and for an attribute without spread.
-    """
-    return softly_limited(z_scores(x, seen, n_read))
-
-
-def softly_limited(z: Tensor) -> Tensor:
-    """z where it is small, nearing `SOFT_LIMIT` where it is large."""
-    return z / (1 + (z / SOFT_LIMIT).square()).sqrt()
-
-
-def z_scores(x: Tensor, seen: Tensor, n_read: int | None = None) -> Tensor:
-    """(x - mean) / s over the observed rows of each attribute; arguments as for :func:`standardized`."""
-    count = seen[:, :n_read].sum(1, keepdim=True).clamp(min=1)
-    mean = x[:, :n_read].sum(1, keepdim=True) / count
-    centred = torch.where(seen, x - mean, torch.zeros_like(x))
-    spread = (centred[:, :n_read].square().sum(1, keepdim=True) / count).sqrt()
-    z = centred / spread.clamp(min=1e-6)
-    # An attribute that is constant in the rows that are read says nothing of the others: there is no unit.
-    return z if n_read is None else torch.where(spread > 1e-6, z, torch.zeros_like(z))
-
-
-def centred_ranks(x: Tensor, seen: Tensor, n_read: int | None = None) -> Tensor:
-    """Mid-ranks of each attribute over its observed rows, scaled to (-1, 1).
-
-    Ties get their mean rank, so that the order of rows does not matter.
-
-    Parameters
-    ----------
-    x, seen : Tensor, shape (B, N, M)
-        Values and where they count.
-    n_read : int, optional
-        Rows among which values are ranked; None: all.
-
-    Returns
-    -------
-    Tensor, shape (B, N, M)
-        ``(rank_below + rank_up_to) / count - 1``; 0 where not seen.
-    """
-    far = torch.finfo(x.dtype).max
-    columns = torch.where(seen, x, torch.full_like(x, far)).transpose(1, 2).contiguous()  # (B, M, N)
-    ordered = columns[..., :n_read].sort(dim=-1).values.contiguous()
-    below = torch.searchsorted(ordered, columns, side="left")
-    up_to = torch.searchsorted(ordered, columns, side="right")
-    count = seen[:, :n_read].sum(1).clamp(min=1).unsqueeze(-1)  # (B, M, 1)
-    ranks = (below + up_to).to(x.dtype) / count.to(x.dtype) - 1
-    return torch.where(seen, ranks.transpose(1, 2), torch.zeros_like(x))

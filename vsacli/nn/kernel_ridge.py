@@ -8,13 +8,18 @@ attributes which go with the labels, and the average of all, which is the best o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
 import torch
 from torch import Tensor
 
 from vsacli.nn.batch import TaskBatch
-from vsacli.nn.heads.distance import squared_distances
-from vsacli.nn.inputs import observed_values, softly_limited, z_scores
-from vsacli.nn.ridge import Solved, averaged
+from vsacli.nn.inputs import observed_values
+from vsacli.nn.kernels import Kernels, ScoredRows
+from vsacli.nn.ridge import Average, Solved, averaged
+from vsacli.nn.scales import ZScores
 
 LINEAR, RBF, LAPLACE, WEIGHTED, FEW, ALL = range(6)  # in the last mode of the answers
 MODELS = 3
@@ -28,13 +33,17 @@ FEWEST = (1, 2, 4)  # attributes that a kernel of FEW looks at
 FEW_LENGTHS = (2.0,)
 TIE = 1e-5  # squared correlations that differ by less are equal: two labels correlate fully with every attribute
 CAUTION = 0.5  # in averaging all models: many have a low error by chance
-FAR = 10.0  # largest z-score that the linear model sees
 BEYOND = 0.5  # no answer is further out than the labeled targets by this share of their range: there a line is a guess
 WITHOUT_SOLVER = ("mps",)  # devices for which torch.linalg.eigh is not written
 
 
-@torch.no_grad()
 def kernel_ridge_answers(batch: TaskBatch, more: bool = False) -> Tensor:
+    """The answers of :class:`KernelAnswers` for the rows of a batch."""
+    return KernelAnswers.of(batch, more).answers
+
+
+@dataclass(frozen=True)
+class KernelAnswers:
     r"""Answers of kernel ridge regressions, of labeled rows as if their own label were unknown.
 
     Regressions have an intercept (:class:`vsacli.nn.ridge.Solved`). Of z-scores of M attributes, the kernels are
@@ -47,86 +56,126 @@ def kernel_ridge_answers(batch: TaskBatch, more: bool = False) -> Tensor:
     attributes of the largest :math:`r^2`, and of those that equal them; ALL whatever was solved. The weights are of
     all labels, so in these three a labeled row's own label is not quite unknown.
 
-    Parameters
+    Attributes
     ----------
-    batch : TaskBatch
-        Classes enter as one-hot targets.
-    more : bool
-        Whether to give the further models.
-
-    Returns
-    -------
-    Tensor, shape (B, N, C, 3), with `more` (B, N, C, 12)
+    answers : Tensor, shape (B, N, C, 3), with `more` (B, N, C, 12)
         Answers of three models (with `more`, six) less the mean of the labeled targets; with `more`, then half of the
         logarithm of each model's mean squared leave-one-out error, the same in all rows. Of at least float32.
-        Computed on the CPU for a device that has no solver of eigenvalues (`WITHOUT_SOLVER`).
-    """
-    device = batch.x.device
-    if device.type in WITHOUT_SOLVER:
-        return kernel_ridge_answers(batch.to("cpu"), more).to(device)
-    with torch.autocast(device.type, enabled=False):
-        x, seen = observed_values(batch)
-        scores = z_scores(x.to(torch.promote_types(x.dtype, torch.float32)), seen, batch.n_read)
-        mask = batch.labeled_mask.unsqueeze(-1).to(scores.dtype)  # (B, L, 1)
-        y = batch.one_hot().to(scores.dtype)
-        y = mask * (y - y.sum(1, keepdim=True) / mask.sum(1, keepdim=True).clamp(min=1))
-        attributes = batch.attr_mask.to(scores.dtype)  # (B, M)
-
-        near = softly_limited(scores)
-        plain = _Kernels(scores, near, attributes, batch.n_labeled)
-        lengths, n = (LENGTHS + LONG if more else LENGTHS), len(LENGTHS)
-        rbf, laplace = plain.rbf(lengths), plain.laplace(lengths)
-        groups = [[plain.linear()], rbf[:n], laplace[:n]]
-        if more:
-            targets = batch.class_mask.to(y.dtype)
-            told = attributes * _squared_correlations(near[:, : batch.n_labeled], y, mask, targets)  # (B, M)
-            weighted = _Kernels(scores, near, (told + FLOOR) * attributes, batch.n_labeled)
-            groups.append([weighted.linear(), *weighted.rbf(WEIGHTED_LENGTHS), *weighted.laplace(WEIGHTED_LENGTHS)])
-            best = [_Kernels(scores, near, _largest(told, attributes, few), batch.n_labeled) for few in FEWEST]
-            groups.append([kernel for kernels in best for kernel in kernels.laplace(FEW_LENGTHS)])
-            groups.append(rbf[n:] + laplace[n:])
-        solved = [[Solved.of(kernel, y, mask) for kernel in group] for group in groups]
-        answers = [averaged(models, y, mask) for models in solved[: MODELS + MORE_MODELS - 1]]
-        if more:
-            answers.append(averaged([model for models in solved for model in models], y, mask, CAUTION))
-
-        low = torch.where(mask > 0, y, torch.inf).amin(1, keepdim=True).unsqueeze(-1)  # (B, 1, C, 1)
-        high = torch.where(mask > 0, y, -torch.inf).amax(1, keepdim=True).unsqueeze(-1)
-        margin = BEYOND * (high - low)
-        found = torch.stack([answer for answer, _ in answers], -1).clamp(low - margin, high + margin)
-        if not more:
-            return found
-        errors = torch.stack([0.5 * error.log() for _, error in answers], -1)  # (B, 6)
-        return torch.cat([found, errors[:, None, None].expand_as(found)], -1)
-
-
-class _Kernels:
-    """Kernels (B, N, L) of z-scores (B, N, M) and of `near`, the same softly limited.
-
-    Attributes count as much as `weights` (B, M) says.
     """
 
-    def __init__(self, scores: Tensor, near: Tensor, weights: Tensor, n_labeled: int) -> None:
-        total = weights.sum(1, keepdim=True)
-        self.weights = (weights / torch.where(total > 0, total, 1)).unsqueeze(1)  # (B, 1, M), of sum 1
-        self.scores, self.near, self.n_labeled = scores, near, n_labeled
+    answers: Tensor
+    _scale: ZScores
+    _kernels: Sequence[Kernels]
+    _uses: Sequence[_Use]  # of each kernel that these have
+    _limits: tuple[Tensor, Tensor]  # no answer is lower or higher, (B, 1, C, 1)
+    _errors: Tensor | None  # (B, 6)
 
-    def linear(self) -> Tensor:
-        """Inner products."""
-        z = self.scores.clamp(-FAR, FAR) * self.weights.sqrt()
-        return z @ z[:, : self.n_labeled].transpose(1, 2)
+    @classmethod
+    @torch.no_grad()
+    def of(cls, batch: TaskBatch, more: bool = False, *, for_others: bool = False) -> Self:
+        """Solve the regressions of a batch.
 
-    def rbf(self, lengths: tuple[float, ...]) -> list[Tensor]:
-        """Of Euclidean distances."""
-        z = self.near * self.weights.sqrt()
-        squared = squared_distances(z, z[:, : self.n_labeled])
-        return [torch.exp(-0.5 * squared / length) for length in lengths]
+        Parameters
+        ----------
+        batch : TaskBatch
+            Classes enter as one-hot targets. On a device that has no solver of eigenvalues (`WITHOUT_SOLVER`), they
+            are solved on the CPU.
+        more : bool
+            Whether to have the further models.
+        for_others : bool
+            Whether other rows will be asked about.
+        """
+        device = batch.x.device
+        if device.type in WITHOUT_SOLVER:
+            found = cls.of(batch.to("cpu"), more, for_others=for_others)
+            return replace(found, answers=found.answers.to(device))
+        with torch.autocast(device.type, enabled=False):
+            x, seen = _values(batch)
+            scale = ZScores.of(x, seen)
+            rows = ScoredRows.of(scale(x, seen))
+            mask = batch.labeled_mask.unsqueeze(-1).to(x.dtype)  # (B, L, 1)
+            y = batch.one_hot().to(x.dtype)
+            y = mask * (y - y.sum(1, keepdim=True) / mask.sum(1, keepdim=True).clamp(min=1))
+            kernels, models = _kernels(rows.first(batch.n_labeled), batch, y, mask, more)
+            averages: list[tuple[list[int], Average]] = []  # of which kernels
+            solved = [Solved.of(kernel, y, mask) for some in kernels for kernel in some.between(rows)]
+            for model in range(FEW + 1 if more else MODELS):
+                chosen = [i for i, of in enumerate(models) if of == model]
+                averages.append((chosen, averaged([solved[i] for i in chosen], y, mask)))
+            if more:
+                averages.append((list(range(len(solved))), averaged(solved, y, mask, CAUTION)))
 
-    def laplace(self, lengths: tuple[float, ...]) -> list[Tensor]:
-        """Of sums of absolute differences."""
-        z = self.near * self.weights
-        absolute = torch.cdist(z, z[:, : self.n_labeled], p=1)
-        return [torch.exp(-absolute / length) for length in lengths]
+            low = torch.where(mask > 0, y, torch.inf).amin(1, keepdim=True).unsqueeze(-1)  # (B, 1, C, 1)
+            high = torch.where(mask > 0, y, -torch.inf).amax(1, keepdim=True).unsqueeze(-1)
+            margin = BEYOND * (high - low)
+            limits = low - margin, high + margin
+            answers = torch.stack([average.answers for _, average in averages], -1).clamp(*limits)
+            errors = torch.stack([0.5 * average.error.log() for _, average in averages], -1) if more else None
+            uses = [_Use.of(i, model, averages, mask) for i, model in enumerate(solved)] if for_others else []
+        return cls(_with_errors(answers, errors), scale, kernels, uses, limits, errors)
+
+    @torch.no_grad()
+    def ask(self, batch: TaskBatch) -> Tensor:
+        """Answers (B, u, C, 3 or 12) for other rows: those of a batch whose attributes and classes are the same."""
+        device, own = batch.x.device, self._scale.mean.device
+        x, seen = _values(batch.to(own))
+        rows = ScoredRows.of(self._scale(x, seen))
+        b, u, _ = x.shape
+        models = MODELS if self._errors is None else MODELS + MORE_MODELS
+        found = x.new_zeros(b, u, self._limits[0].shape[2], models)
+        kernels = (kernel for some in self._kernels for kernel in some.between(rows))
+        for kernel, use in zip(kernels, self._uses, strict=True):
+            found[..., use.models] += (kernel @ use.weights + use.constant).unflatten(2, (-1, len(use.models)))
+        found = found.clamp(*self._limits)
+        return _with_errors(found, self._errors).to(device)
+
+
+@dataclass(frozen=True)
+class _Use:
+    """How one kernel enters the models that use it: ``kernel @ weights + constant``, (B, u, C times models)."""
+
+    models: list[int]
+    weights: Tensor
+    constant: Tensor
+
+    @classmethod
+    def of(cls, kernel: int, solved: Solved, averages: list[tuple[list[int], Average]], mask: Tensor) -> Self:
+        """Of kernel number `kernel`, given the kernels that each model averages."""
+        models = [model for model, (chosen, _) in enumerate(averages) if kernel in chosen]
+        parts = [averages[model][1].weights[averages[model][0].index(kernel)] for model in models]
+        weights, constants = zip(*(solved.of_others(part, mask) for part in parts), strict=True)
+        return cls(models, torch.stack(weights, -1).flatten(2), torch.stack(constants, -1).flatten(2))
+
+
+def _kernels(
+    labeled: ScoredRows, batch: TaskBatch, y: Tensor, mask: Tensor, more: bool
+) -> tuple[list[Kernels], list[int | None]]:
+    """The kernels of a batch, and the model that averages each of those that they have; None: only ALL does."""
+    attributes = batch.attr_mask.to(y.dtype)  # (B, M)
+    lengths = LENGTHS + LONG if more else LENGTHS
+    kernels = [Kernels.of(labeled, attributes, lengths, lengths)]
+    longer = [None] * (len(lengths) - len(LENGTHS))
+    models = [LINEAR, *[RBF] * len(LENGTHS), *longer, *[LAPLACE] * len(LENGTHS), *longer]
+    if more:
+        told = attributes * _squared_correlations(labeled.near, y, mask, batch.class_mask.to(y.dtype))  # (B, M)
+        kernels.append(Kernels.of(labeled, (told + FLOOR) * attributes, WEIGHTED_LENGTHS, WEIGHTED_LENGTHS))
+        models += [WEIGHTED] * (1 + 2 * len(WEIGHTED_LENGTHS))
+        for few in FEWEST:
+            best = _largest(told, attributes, few)
+            kernels.append(Kernels.of(labeled, best, (), FEW_LENGTHS, linear=False))
+            models += [FEW] * len(FEW_LENGTHS)
+    return kernels, models
+
+
+def _values(batch: TaskBatch) -> tuple[Tensor, Tensor]:
+    """As :func:`observed_values`, of at least float32."""
+    x, seen = observed_values(batch)
+    return x.to(torch.promote_types(x.dtype, torch.float32)), seen
+
+
+def _with_errors(answers: Tensor, errors: Tensor | None) -> Tensor:
+    """Answers (B, n, C, 6) followed by what is the same in all rows, (B, 6)."""
+    return answers if errors is None else torch.cat([answers, errors[:, None, None].expand_as(answers)], -1)
 
 
 def _squared_correlations(z: Tensor, y: Tensor, mask: Tensor, targets: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ Sections 3.3-3.6 of the paper. Nothing depends on the number of rows, attributes
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
@@ -17,6 +17,7 @@ from vsacli.nn.answers import (
     ClassOutput,
     Head,
     RegressionOutput,
+    TargetScale,
     class_logits,
     class_output,
     gp_moments,
@@ -27,9 +28,11 @@ from vsacli.nn.batch import TaskBatch
 from vsacli.nn.block import Block, feed_forward
 from vsacli.nn.config import VSAConfig
 from vsacli.nn.heads import GPHead, LabelPropagationHead, PrototypeHead
-from vsacli.nn.inputs import input_tensor, input_width
-from vsacli.nn.kernel_ridge import ALL, MODELS, MORE_CHANNELS, MORE_MODELS, kernel_ridge_answers
+from vsacli.nn.inputs import input_tensor, input_width, observed_values
+from vsacli.nn.kept import Kept, hidden_when_asked
+from vsacli.nn.kernel_ridge import ALL, MODELS, MORE_CHANNELS, MORE_MODELS, KernelAnswers
 from vsacli.nn.network import Network
+from vsacli.nn.scales import Scales
 from vsacli.nn.slices import can_be_sliced, hidden_in_slices
 from vsacli.nn.structure import (
     FOLLOWED_AT_FIRST,
@@ -114,64 +117,112 @@ class VSAModel(Network[VSAConfig]):
 
     def forward(self, batch: TaskBatch) -> ClassOutput | RegressionOutput:
         """Answers for the unlabeled rows of each task."""
-        if self.config.kind == "classification":
-            return self.classify(batch)
-        return self.regress(batch)
+        return self._read(batch, None)[0]
 
-    def classify(self, batch: TaskBatch) -> ClassOutput:
-        """Class probabilities (section 3.4): head on embeddings, plus readout, masked last."""
-        closed = self._closed_form(batch)
+    def read(self, batch: TaskBatch) -> tuple[ClassOutput | RegressionOutput, Context]:
+        """Answers for the unlabeled rows of a task, and what is kept for other rows that are asked about.
+
+        Parameters
+        ----------
+        batch : TaskBatch
+            One task without padding. Gradients must be off, and `VSAConfig.can_be_asked` must hold.
+        """
+        output, context = self._read(batch, [])
+        assert context is not None
+        return output, context
+
+    def ask(self, context: Context, batch: TaskBatch, again: Tensor) -> ClassOutput | RegressionOutput:
+        """Answers for rows that no other row reads.
+
+        Parameters
+        ----------
+        context : Context
+            Of the rows that were read.
+        batch : TaskBatch
+            One task of u unlabeled rows alone (``n_labeled`` 0), with the attributes and classes of those.
+        again : Tensor of bool, shape (u,)
+            Rows that are among the unlabeled ones that were read: they get the answers that they had then.
+        """
+        closed = None if context.kernels is None else context.kernels.ask(batch)
+        if context.scale is not None:
+            batch = scale_answers(batch, context.scale)
         batch = self._with_structure(batch)
-        z = self._hidden(batch, closed)
-        logits = class_logits(self.head, batch, self._embeddings(batch, z))
-        slots = z[:, batch.n_labeled :, batch.x.shape[2] :]  # (B, U, C, H)
+        z = self._input(batch, closed, context.scales)
+        hidden = hidden_when_asked(self.embed_in, self.blocks, self.norm_out, z[0], context.blocks, again).unsqueeze(0)
+        asked = _Unlabeled(self._embeddings(batch, hidden), hidden[:, :, batch.x.shape[2] :], closed, batch)
+        return self._answer(context.given, context.labeled, asked, context.scale)
+
+    def _read(self, batch: TaskBatch, kept: list[Kept] | None) -> tuple[ClassOutput | RegressionOutput, Context | None]:
+        """The answers of a batch, and, with a list to keep what blocks leave, its context."""
+        scale = None
+        if self.config.kind == "regression":
+            batch, scale = scale_targets(batch, self.config.standardize)
+        kernels = self._kernels(batch, for_others=kept is not None)
+        batch = self._with_structure(batch if scale is None else scale_answers(batch, scale))
+        scales = Scales.of(*observed_values(batch)) if self.config.standardize else None
+        closed = None if kernels is None else kernels.answers
+        z = self._hidden(batch, self._input(batch, closed, scales), kept)
+        labeled, unlabeled = batch.apart(self._embeddings(batch, z))
+        slots = z[:, :, batch.x.shape[2] :]  # (B, N, C, H)
+        rows = _Unlabeled(unlabeled, batch.apart(slots)[1], None if closed is None else batch.apart(closed)[1], batch)
+        output = self._answer(batch, labeled, rows, scale)
+        return output, None if kept is None else Context(batch, scale, scales, kernels, kept, labeled)
+
+    def _answer(
+        self, given: TaskBatch, labeled: Tensor, rows: _Unlabeled, scale: TargetScale | None
+    ) -> ClassOutput | RegressionOutput:
+        """Answers for unlabeled rows, given the embeddings (B, L, E) of the labeled ones."""
+        if scale is None:
+            return self._classify(given, labeled, rows)
+        return scale.undo(*self._regress(given, labeled, rows))
+
+    def _classify(self, given: TaskBatch, labeled: Tensor, rows: _Unlabeled) -> ClassOutput:
+        """Class probabilities (section 3.4): head on embeddings, plus readout, masked last."""
+        logits = class_logits(self.head, given, labeled, rows.embeddings)
         if self.readout is not None:
-            logits = logits + self.readout(slots).squeeze(-1).to(logits.dtype)
-        if self.follow is not None and closed is not None:
-            share = self.follow(slots).to(logits.dtype)  # (B, U, C, 3 or 6)
-            logits = logits + (share * closed[:, batch.n_labeled :, :, : share.shape[-1]]).sum(-1)
-        if batch.structure is not None:
-            known = known_answers(batch)[:, batch.n_labeled :].to(logits.dtype)  # (B, U, C, A)
+            logits = logits + self.readout(rows.slots).squeeze(-1).to(logits.dtype)
+        if self.follow is not None and rows.closed is not None:
+            share = self.follow(rows.slots).to(logits.dtype)  # (B, U, C, 3 or 6)
+            logits = logits + (share * rows.closed[..., : share.shape[-1]]).sum(-1)
+        if rows.batch.structure is not None:
+            known = rows.batch.apart(known_answers(rows.batch))[1].to(logits.dtype)  # (B, U, C, A)
             for gate, first in ((self.follow_graph, 0), (self.follow_space, CLASS_CHANNELS)):
                 if gate is not None:
-                    share = gate(slots).to(logits.dtype)  # (B, U, C, A')
+                    share = gate(rows.slots).to(logits.dtype)  # (B, U, C, A')
                     logits = logits + (share * known[..., first : first + share.shape[-1]]).sum(-1)
-        return class_output(logits, batch)
+        return class_output(logits, given)
 
-    def regress(self, batch: TaskBatch) -> RegressionOutput:
-        """Mean and variance (section 3.6), computed on targets scaled by the labeled rows."""
-        batch, scale = scale_targets(batch, self.config.standardize)
-        closed = self._closed_form(batch)
-        batch = self._with_structure(scale_answers(batch, scale))
-        z = self._hidden(batch, closed)
-        mean, var = gp_moments(self.head, batch, self._embeddings(batch, z))
-        slots = z[:, batch.n_labeled :, batch.x.shape[2] :]  # (B, U, T, H)
+    def _regress(self, given: TaskBatch, labeled: Tensor, rows: _Unlabeled) -> tuple[Tensor, Tensor]:
+        """Mean and variance (section 3.6), of targets scaled by the labeled rows."""
+        mean, var = gp_moments(self.head, given, labeled, rows.embeddings)
         if self.readout is not None:
-            shift, log_ratio = self.readout(slots).to(mean.dtype).unbind(-1)
+            shift, log_ratio = self.readout(rows.slots).to(mean.dtype).unbind(-1)
             mean = mean + shift
             var = var * log_ratio.clamp(-8, 8).exp()
-        if self.follow is not None and closed is not None:
-            share = self.follow(slots).to(mean.dtype)  # (B, U, T, 3 or 6)
-            models = closed[:, batch.n_labeled :, :, : share.shape[-1]]
-            mean = mean + (share * (models - mean.unsqueeze(-1))).sum(-1)
-        if self.follow_graph is not None and batch.structure is not None:
-            share = self.follow_graph(slots).to(mean.dtype)  # (B, U, T, A')
-            along = known_answers(batch)[:, batch.n_labeled :, :, : share.shape[-1]].to(mean.dtype)
-            known = batch.structure.answered[:, batch.n_labeled :, None, None]
+        if self.follow is not None and rows.closed is not None:
+            share = self.follow(rows.slots).to(mean.dtype)  # (B, U, T, 3 or 6)
+            mean = mean + (share * (rows.closed[..., : share.shape[-1]] - mean.unsqueeze(-1))).sum(-1)
+        structure = rows.batch.structure
+        if self.follow_graph is not None and structure is not None:
+            share = self.follow_graph(rows.slots).to(mean.dtype)  # (B, U, T, A')
+            along = rows.batch.apart(known_answers(rows.batch))[1][..., : share.shape[-1]].to(mean.dtype)
+            known = rows.batch.apart(structure.answered)[1][:, :, None, None]
             mean = mean + (share * known * (along - mean.unsqueeze(-1))).sum(-1)
-        return scale.undo(mean, var)
+        return mean, var
 
-    def _closed_form(self, batch: TaskBatch) -> Tensor | None:
-        """Answers of kernel ridge regression (B, N, C, 3 or 12), if the network reads them."""
-        return kernel_ridge_answers(batch, self.config.more_kernels) if self.config.kernel_ridge else None
+    def _kernels(self, batch: TaskBatch, *, for_others: bool = False) -> KernelAnswers | None:
+        """Kernel ridge regressions of a batch, if the network reads their answers."""
+        if not self.config.kernel_ridge:
+            return None
+        return KernelAnswers.of(batch, self.config.more_kernels, for_others=for_others)
 
     def _with_structure(self, batch: TaskBatch) -> TaskBatch:
         """The tasks with coordinates as attributes, if the network reads the structure of tables."""
         return with_coordinates(batch) if self.structure_width else replace(batch, structure=None)
 
-    def _hidden(self, batch: TaskBatch, closed: Tensor | None) -> Tensor:
-        """The representation after the last block, (B, N, M + C, H)."""
-        parts = [input_tensor(batch, self.config)]
+    def _input(self, batch: TaskBatch, closed: Tensor | None, scales: Scales | None) -> Tensor:
+        """What the first layer reads, (B, N, M + C, D_3), in the order of `input_channels`."""
+        parts = [input_tensor(batch, self.config, scales)]
         kernels: list[Tensor] = []
         if closed is not None:
             # They are in the label slots; attributes have none.
@@ -181,14 +232,16 @@ class VSAModel(Network[VSAConfig]):
                 )
             )
         structure = [structure_channels(batch, self.structure_width)] if self.structure_width else []
-        # In the order of `input_channels`.
-        z = torch.cat([*parts, *kernels[:1], *structure, *kernels[1:]], -1)
+        return torch.cat([*parts, *kernels[:1], *structure, *kernels[1:]], -1)
+
+    def _hidden(self, batch: TaskBatch, z: Tensor, kept: list[Kept] | None = None) -> Tensor:
+        """The representation after the last block, (B, N, M + C, H)."""
         slots = torch.cat([batch.attr_mask, batch.class_mask], 1)  # (B, S)
-        if can_be_sliced(self.blocks, z, batch.row_mask, slots):
-            return hidden_in_slices(self.embed_in, self.blocks, self.norm_out, z, batch.n_read)
+        if kept is not None or can_be_sliced(self.blocks, z, batch.row_mask, slots):
+            return hidden_in_slices(self.embed_in, self.blocks, self.norm_out, z, kept)
         z = self.embed_in(z)
         for block in self.blocks:
-            z = block(z, batch.row_mask, slots, batch.n_read)
+            z = block(z, batch.row_mask, slots)
         return self.norm_out(z)
 
     def embed(self, batch: TaskBatch) -> Tensor:
@@ -196,12 +249,65 @@ class VSAModel(Network[VSAConfig]):
         if self.config.kind == "regression":
             batch, scale = scale_targets(batch, self.config.standardize)
             batch = scale_answers(batch, scale)
-        m, closed = batch.x.shape[2], self._closed_form(batch)
+        m, kernels = batch.x.shape[2], self._kernels(batch)
         batch = self._with_structure(batch)
-        return self._embeddings(batch, self._hidden(batch, closed))[:, :, : m * self.config.channels]
+        z = self._input(batch, None if kernels is None else kernels.answers, None)
+        return self._embeddings(batch, self._hidden(batch, z))[:, :, : m * self.config.channels]
 
     def _embeddings(self, batch: TaskBatch, z: Tensor) -> Tensor:
         m = batch.x.shape[2]
         e = self.to_channels(z[:, :, :m]) * batch.attr_mask[:, None, :, None]  # (B, N, M, H^(B))
         # Distances and solves need more digits than bfloat16 has.
         return e.flatten(2).to(torch.promote_types(e.dtype, torch.float32))
+
+
+@dataclass(frozen=True)
+class Context:
+    """What rows that were read leave for others that are asked about (:meth:`VSAModel.ask`).
+
+    Attributes
+    ----------
+    given : TaskBatch
+        The rows.
+    scale : TargetScale or None
+        Of the targets; None for classes.
+    scales : Scales or None
+        Of the attributes; None if values are read as they are.
+    kernels : KernelAnswers or None
+    blocks : list of KeptRows and KeptSlots
+    labeled : Tensor, shape (1, L, E)
+        Embeddings of the labeled rows.
+    """
+
+    given: TaskBatch
+    scale: TargetScale | None
+    scales: Scales | None
+    kernels: KernelAnswers | None
+    blocks: list[Kept]
+    labeled: Tensor
+
+    @property
+    def size(self) -> int:
+        """Bytes that the blocks have kept, nearly all there are."""
+        return sum(t.numel() * t.element_size() for kept in self.blocks for t in vars(kept).values())
+
+
+@dataclass(frozen=True)
+class _Unlabeled:
+    """Unlabeled rows when they are answered.
+
+    Attributes
+    ----------
+    embeddings : Tensor, shape (B, U, E)
+    slots : Tensor, shape (B, U, C, H)
+        Their label slots after the last block.
+    closed : Tensor, shape (B, U, C, 3 or 12), or None
+        Answers of kernel ridge regressions.
+    batch : TaskBatch
+        They follow its labeled rows; only its structure is looked at.
+    """
+
+    embeddings: Tensor
+    slots: Tensor
+    closed: Tensor | None
+    batch: TaskBatch

@@ -281,17 +281,24 @@ def test_every_class_is_among_the_sampled_labels(make_parts: MakeParts, monkeypa
     assert set(plan.network.y) == set(range(9))
 
 
-def test_companions_of_a_small_part_are_rows_of_other_parts(make_parts: MakeParts, monkeypatch: pytest.MonkeyPatch):
+def test_where_a_folder_is_cut_into_parts_changes_no_answer(
+    make_parts: MakeParts, label_parts: LabelParts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Small parts and large ones: all rows are asked about beside the same ones."""
     monkeypatch.setattr(plan_module, "WHOLE_ROWS", 0)
-    columns, parts = check_parts(find_parts(str(make_parts(3)))[0])
-    plan = make_plan("in", columns, parts, options(), labeled=(), progress=lambda *_: None)
-    assert plan.network is not None
-    assert sorted(plan.network.home.tolist()) == [0] * 8 + [1] * 8 + [2] * 8
-    table = parts[1].open()
-    x = (np.array(table.column(0)) - 5).round(3)
-    own = plan.network.companions[plan.network.home == 1]
-    assert len(own) == 8
-    assert set(np.sign(own[:, 0])) == set(np.sign(x))
+    folder = make_parts(3, 300)
+    rows = pa.concat_tables([read(folder / f"part-{p}.parquet") for p in range(3)])
+    other = tmp_path / "other"
+    other.mkdir()
+    for p, (start, stop) in enumerate([(0, 40), (40, 820), (820, 900)]):
+        pq.write_table(rows.slice(start, stop - start), other / f"part-{p}.parquet")
+    found = []
+    for source, output in ((folder, "out"), (other, "out-of-other")):
+        label_parts(source, output, confidence=True)
+        found.append(pa.concat_tables([read(tmp_path / output / f"part-{p}.parquet") for p in range(3)]))
+    assert found[0]["y"].equals(found[1]["y"])
+    confidence = [np.array(table["y_confidence"].to_pylist(), float) for table in found]
+    np.testing.assert_allclose(confidence[1], confidence[0], rtol=1e-4)
 
 
 class Interrupted(Exception):

@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from vsacli.tables.table import Table
     from vsacli.target.column import Target
 
-COMPANIONS = 512
-"""Unlabeled rows kept to be read beside those of a part that has few."""
 MATCHED_ROWS = 2_048
 """Unlabeled rows of the sample that are answered to meet known proportions of the classes."""
 WHOLE_ROWS = 2_000
@@ -64,9 +62,8 @@ class Network:
     labeled : ndarray of float32, shape (L, M)
     y : ndarray, shape (L,)
         Their classes or numbers.
-    companions : ndarray of float32, shape (at most COMPANIONS, M)
-    home : ndarray of int64
-        The part in which each companion lies.
+    beside : ndarray of float32, shape (k, M)
+        Unlabeled rows of the sample, beside which the rows of each part are asked about.
     signatures : ndarray of uint64, shape (M,)
         Of the sample: the order of attributes and rows is the same in every part.
     structure : KnownStructure, optional
@@ -84,8 +81,7 @@ class Network:
     columns: list[tuple[int, pa.DataType]]
     labeled: np.ndarray
     y: np.ndarray
-    companions: np.ndarray
-    home: np.ndarray
+    beside: np.ndarray
     signatures: np.ndarray
     structure: KnownStructure | None = None
     groups: ClassGroups | None = None
@@ -277,8 +273,7 @@ def _prepare(job: Job, target: Target, parts: Sequence[Part], survey: Survey | N
             columns=attributes.columns,
             labeled=x[support],
             y=y,
-            companions=below[:0],
-            home=np.empty(0, np.int64),
+            beside=below[:0],
             signatures=signatures,
             whole=WholeFolder(
                 answers, unlabeled, dict(zip((part.name for part in parts), starts.tolist(), strict=False))
@@ -299,15 +294,13 @@ def _prepare(job: Job, target: Target, parts: Sequence[Part], survey: Survey | N
     report.graph_rows = 0 if graph is None else len(graph)
     candidates = np.flatnonzero(unlabeled)
     candidates = candidates[row_order(below, signatures, options.seed, rows=candidates)][:MATCHED_ROWS]
-    beside = candidates[:COMPANIONS]
     network = Network(
         checkpoint=checkpoint,
         encoder=attributes.encoder,
         columns=attributes.columns,
         labeled=x[support],
         y=y,
-        companions=below[beside],
-        home=np.searchsorted(starts, rows[beside], side="right") - 1,
+        beside=below[candidates[: sample.config.beside_rows]],
         signatures=signatures,
         structure=structure,
         groups=groups,
@@ -364,7 +357,7 @@ def _match(network: Network, sample: np.ndarray, n_classes: int, job: Job) -> No
         network.y,
         n_classes,
         config=InferenceConfig(device=job.options.device, seed=job.options.seed, best_only=True),
-        known=Known(network.signatures, network.structure, network.proportions, network.groups),
+        known=Known(network.signatures, network.structure, network.proportions, network.groups, network.beside),
         progress=lambda step, done, total: job.progress("matching proportions", done, total),
     )
 

@@ -135,7 +135,7 @@ def fingerprint_of(plan: Plan, parts: Sequence[Part], labeled: Sequence[str]) ->
         for name, tensor in sorted(checkpoint.model.state_dict().items()):
             digest.update(name.encode())
             digest.update(tensor.cpu().numpy().tobytes())
-        for array in (plan.network.labeled, plan.network.y, plan.network.companions, plan.network.signatures):
+        for array in (plan.network.labeled, plan.network.y, plan.network.beside, plan.network.signatures):
             digest.update(array.tobytes())
     digest.update(json.dumps(known).encode())
     return digest.hexdigest()

@@ -145,13 +145,11 @@ def _answer(
     )
     if options.exact:
         config = replace(config, student_from=None)
-    beside = _companions(network, plan, part, config.chunk_rows - len(rows))
-    stacked = np.concatenate([network.labeled, x, beside])
-    labeled = np.arange(len(stacked)) < len(network.labeled)
-    answers = predict(
+    stacked = np.concatenate([network.labeled, x])
+    return predict(
         network.checkpoint,
         stacked,
-        labeled,
+        np.arange(len(stacked)) < len(network.labeled),
         network.y,
         len(plan.target.classes),
         config=config,
@@ -160,10 +158,10 @@ def _answer(
             network.structure,
             None if known is None else Proportions(known.wanted, known.factors),
             network.groups,
+            network.beside,
         ),
-        progress=lambda step, done, total: progress(step, min(done, len(rows)), len(rows)),
+        progress=progress,
     )
-    return answers.only(slice(len(rows)))
 
 
 def _attributes(
@@ -184,11 +182,3 @@ def _attributes(
         for j, column in columns_of_part(part, names, kinds)
     )
     return network.encoder.transform((names[j], like(column.take(these), kinds[j])) for j, column in cells)
-
-
-def _companions(network: Network, plan: Plan, part: Part, room: int) -> np.ndarray:
-    """Unlabeled rows of other parts, to fill the one chunk of a small part."""
-    if room <= 0:
-        return network.companions[:0]
-    others = np.array([plan.parts[p] != part.name for p in network.home], bool)
-    return network.companions[others][:room]

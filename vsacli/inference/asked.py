@@ -1,0 +1,198 @@
+"""Tables of more rows than are read together: some rows are read, and every row is asked about beside them.
+
+    labeled rows, a few hundred unlabeled ones --read once--> contexts --each row--> its answer
+
+A context keeps what the blocks of the network make of the rows that were read
+(:meth:`vsacli.nn.model.VSAModel.read`). A row that is asked about attends to these and to itself, so its answer
+depends on no other such row: neither on how rows are cut into pieces nor on how many there are.
+
+More labeled rows than ``context_rows`` are dealt into several contexts; the contents of a row decide which of
+them it is asked beside. There is a context for each group of attributes as well. Contexts are kept as memory
+allows, and read again where it does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from dataclasses import dataclass
+from threading import Lock
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from vsacli.attributes.packed import take_rows
+from vsacli.inference.order import exact_hashes, signs
+from vsacli.inference.passes import PassRows
+from vsacli.inference.reading import Reading
+from vsacli.inference.side_by_side import side_by_side
+
+if TYPE_CHECKING:
+    from vsacli.nn.model import Context
+
+WINDOW = 8192
+"""Rows that are asked about beside all their contexts before the next ones."""
+
+Key = tuple[int, int, int]
+"""A group of attributes, a context of labeled rows, a view."""
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True)
+class _Question:
+    """A piece of a window, beside one context of labeled rows, with one group of attributes in one view."""
+
+    piece: int
+    group: int
+    context: int
+    view: int
+
+    @property
+    def key(self) -> Key:
+        """What was read for it."""
+        return self.group, self.context, self.view
+
+
+class Asking:
+    """Asks the network about unlabeled rows of a table, beside the same rows all the time.
+
+    Parameters
+    ----------
+    reading : Reading
+    beside : PassRows
+        The unlabeled rows that are read, with all attributes.
+    """
+
+    def __init__(self, reading: Reading, beside: PassRows) -> None:
+        self.reading = reading
+        self._beside, self._read_before = beside, exact_hashes(beside.x)
+        self._signs = signs(reading.signatures, reading.config.views, reading.config.seed)
+        self._given = cached_by_threads(
+            lambda c: reading.pass_rows(reading.support[reading.contexts[c]], reading.contexts[c]),
+            len(reading.contexts),
+        )
+        self._contexts: dict[Key, Future[Context]] = {}
+        self._lock = Lock()
+
+    def answers(self, read: np.ndarray, tell: Callable[[int], None]) -> Iterator[tuple[slice, np.ndarray]]:
+        """The network's answers (rows, width) for slices of ``read``, one after the other.
+
+        Parameters
+        ----------
+        read : ndarray of int
+            Positions in the unlabeled rows of the table.
+        tell : callable
+            Called with the number of rows that are done.
+        """
+        for start in range(0, len(read), WINDOW):
+            window = slice(start, min(start + WINDOW, len(read)))
+            yield window, self._window(self.reading.rows[read[window]], lambda done, start=start: tell(start + done))
+
+    def _window(self, rows: np.ndarray, tell: Callable[[int], None]) -> np.ndarray:
+        """The answers (rows, width) for rows of the table."""
+        reading = self.reading
+        contents = exact_hashes(take_rows(reading.x, rows))
+        again = np.isin(contents, self._read_before)
+        pieces, questions = self._questions(contents)
+        if len({question.key for question in questions}) == 1:
+            self.context(questions[0].key)  # with all threads, rather than by one for which the others wait
+        structure = cached_by_threads(lambda piece: reading.structure_of(rows[pieces[piece]]), len(pieces))
+
+        def ask(number: int) -> np.ndarray:
+            question = questions[number]
+            group = reading.groups[question.group]
+            piece = pieces[question.piece]
+            x = reading.attributes(rows[piece], group) * self._signs[question.view, group]
+            asked = PassRows(x, structure(question.piece), again[piece])
+            n_labeled = len(reading.contexts[question.context])
+            return reading.runner.ask(self.context(question.key), n_labeled, asked, reading.config.least_chunk)
+
+        average = _Averages(len(rows), reading.runner.width, reading.classes)
+        asked = side_by_side(ask, len(questions), reading.device, reading.config)
+        for number, (question, found) in enumerate(zip(questions, asked, strict=True), start=1):
+            average.add(pieces[question.piece], found)
+            tell(number * len(rows) // len(questions))
+        return average.of(len(questions) // len(pieces))
+
+    def _questions(self, contents: np.ndarray) -> tuple[list[np.ndarray], list[_Question]]:
+        """The pieces of a window, positions in it, and the questions about them, those of one key together.
+
+        The contents (rows,) of rows, as `exact_hashes` has them, say where the contexts begin that they are asked beside.
+        """
+        reading = self.reading
+        home = contents % np.uint64(len(reading.contexts))
+        pieces: list[np.ndarray] = []
+        questions: list[_Question] = []
+        for first in np.unique(home):
+            own = np.flatnonzero(home == first)
+            for piece in np.array_split(own, -(-len(own) // reading.piece_rows)):
+                questions += [
+                    _Question(len(pieces), group, context, view)
+                    for context in reading.contexts_of(int(first))
+                    for group in range(len(reading.groups))
+                    for view in range(len(self._signs))
+                ]
+                pieces.append(piece)
+        return pieces, sorted(questions, key=lambda question: (question.key, question.piece))
+
+    def context(self, key: Key) -> Context:
+        """What was read for some questions. The thread that wants it first reads it; any other waits for that."""
+        with self._lock:
+            mine = key not in self._contexts
+            if mine:
+                for old in list(self._contexts)[: max(0, len(self._contexts) + 1 - self.reading.contexts_kept)]:
+                    del self._contexts[old]
+                self._contexts[key] = Future()
+            found = self._contexts[key]
+        if mine:
+            try:
+                found.set_result(self._read(*key))
+            except BaseException as e:
+                found.set_exception(e)
+        return found.result()
+
+    def _read(self, group: int, context: int, view: int) -> Context:
+        reading = self.reading
+        attributes, target = reading.groups[group], reading.target[reading.contexts[context]]
+        sign = self._signs[view, attributes]
+        given, beside = (
+            PassRows(rows.x[:, attributes] * sign, rows.structure) for rows in (self._given(context), self._beside)
+        )
+        return reading.runner.read(given, target, beside, reading.config.least_chunk)
+
+
+def cached_by_threads(look_up: Callable[[int], Found], n: int) -> Callable[[int], Found]:
+    """``look_up`` of 0 to n - 1, each done once: the threads that want the same wait for the first of them."""
+    locks, found = [Lock() for _ in range(n)], dict[int, Found]()
+
+    def get(number: int) -> Found:
+        with locks[number]:
+            if number not in found:
+                found[number] = look_up(number)
+            return found[number]
+
+    return get
+
+
+class _Averages:
+    """Sums of answers for the rows of a window: probabilities, or mean and second moment of numbers."""
+
+    def __init__(self, rows: int, width: int, classes: bool) -> None:
+        self._sums = np.zeros((rows, width))
+        self._classes = classes
+
+    def add(self, rows: np.ndarray, answers: np.ndarray) -> None:
+        """Add the answers (rows, width) of one pass."""
+        if self._classes:
+            self._sums[rows] += answers
+            return
+        mean, var = answers.astype(np.float64).T
+        self._sums[rows] += np.stack([mean, var + mean**2], 1)
+
+    def of(self, passes: int) -> np.ndarray:
+        """Mean probabilities of so many passes; or mean and variance of the equal mixture of Gaussians; float32."""
+        mean = self._sums / passes
+        if not self._classes:
+            mean[:, 1] -= mean[:, 0] ** 2
+        return mean.astype(np.float32)
