@@ -3,8 +3,8 @@
     python benchmarks/company.py --suite DIR --labels 5 whole chunks=64 chunks=256 asked=64 asked=256
     python benchmarks/company.py --suite DIR --kind regression --labels 50 whole chunks=256 asked=256
 
-From every table of the suite's validation split with at least --rows rows, so many labels (per class) are drawn, all other
-rows are unlabeled, and the accuracy over them, or the squared error in units of their variance, is averaged over
+From every table of the suite's validation split with at least --rows rows, so many labels (per class) are drawn, all
+other rows are unlabeled, and the accuracy over them, or the squared error in units of their variance, is averaged over
 families. Differences are to the first way, paired by family; processor time is of answers alone.
 """
 

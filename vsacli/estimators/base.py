@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from vsacli.checkpoints.folder import Checkpoint
     from vsacli.inference.config import InferenceConfig
+    from vsacli.inference.reading import Known
     from vsacli.kinds import TaskKind
 
 
@@ -117,31 +119,35 @@ class VSAEstimator(BaseEstimator):
         self._labeled = x[~missing]
         self._unlabeled = x[missing]
         self._proportions = None if shares is None else left_proportions(shares, labels, len(x))
-        answer = self._ask(self._unlabeled, self._unlabeled[:0])
+        self._known: Known | None = None  # of the rows of fit, if new ones can be asked about beside them
+        answer = self._ask(self._unlabeled, self._unlabeled[:0], remember=True)
         if len(self._unlabeled) > _chunk_rows():
             kept = row_order(self._unlabeled, attribute_signatures(x), self._seed)[: _chunk_rows()]
             self._unlabeled = self._unlabeled[kept]
         return answer
 
     def _predict(self, X: Any) -> Answers:
-        return self._ask(*self._new_rows(X))
+        x = self._attributes(X)
+        return self._ask(x, x[:0] if self._known is not None else self._others(x))
 
-    def _new_rows(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Attributes of X, (n, M), and of the unlabeled rows of `fit` to read beside them."""
+    def _attributes(self, X: Any) -> np.ndarray:
+        """Attributes of new rows, (n, M)."""
         check_is_fitted(self)
-        x = self._encoder.transform(self._columns(self._table(X, reset=False)))
+        return self._encoder.transform(self._columns(self._table(X, reset=False)))
+
+    def _others(self, x: np.ndarray) -> np.ndarray:
+        """Attributes of the unlabeled rows of `fit` to read together with new rows ``x``."""
         # Unlabeled rows of fit fill the chunk up; those that are asked for again must not count twice.
         room = max(0, _chunk_rows() - len(x))
         _, group = distinct_rows(np.concatenate([x, self._unlabeled]))
-        others = self._unlabeled[~np.isin(group[len(x) :], group[: len(x)])]
-        return x, others[:room]
+        return self._unlabeled[~np.isin(group[len(x) :], group[: len(x)])][:room]
 
     def embed(self, X: Any) -> np.ndarray:
         """Where the network places rows before its head compares them with the labeled ones.
 
-        The rows are read as `predict` reads them: as unlabeled rows (including labeled ones of `fit`), beside the
-        labeled rows of `fit` and, up to a chunk of 256 rows in all, its unlabeled ones. Rows of one call can be
-        compared, as told in :mod:`vsacli.inference.embed`.
+        The rows are read as unlabeled rows (including labeled ones of `fit`), beside the labeled rows of `fit` and, up
+        to a chunk of 256 rows in all, its unlabeled ones. Rows of one call can be compared, as told in
+        :mod:`vsacli.inference.embed`.
 
         Parameters
         ----------
@@ -160,7 +166,8 @@ class VSAEstimator(BaseEstimator):
         """
         from vsacli.inference.embed import embed
 
-        x, others = self._new_rows(X)
+        x = self._attributes(X)
+        others = self._others(x)
         table = np.concatenate([self._labeled, x, others])
         labeled = np.arange(len(table)) < len(self._labeled)
         found = embed(self._load(), table, labeled, self._labels, self._n_classes, config=self._config())
@@ -177,10 +184,11 @@ class VSAEstimator(BaseEstimator):
         names = [f"{a}_{c}" for a in self._encoder.attribute_names for c in range(channels)]
         return np.array(names, dtype=object)
 
-    def _ask(self, x: np.ndarray, others: np.ndarray) -> Answers:
-        """Answer the rows of `x`, read together with the unlabeled rows `others`."""
-        from vsacli.inference.predict import predict
-        from vsacli.inference.reading import Known
+    def _ask(self, x: np.ndarray, others: np.ndarray, *, remember: bool = False) -> Answers:
+        """Answer the rows of `x`, with `others` among the unlabeled rows, and remember what was read for new ones."""
+        from vsacli.inference.config import check_classes
+        from vsacli.inference.predict import answer
+        from vsacli.inference.reading import Known, Reading
 
         if not len(x):
             return Answers(np.zeros((0, self._n_classes), np.float32), np.zeros(0), np.zeros(0))
@@ -189,16 +197,20 @@ class VSAEstimator(BaseEstimator):
         if self._n_classes == 0 and self._labels.min() == self._labels.max():
             return Answers(mean=np.full(len(x), self._labels[0]), std=np.zeros(len(x)))
         table = np.concatenate([self._labeled, x, others])
-        answer = predict(
+        check_classes(self._n_classes)
+        reading = Reading(
             self._load(),
             table,
             np.arange(len(table)) < len(self._labeled),
             self._labels,
             self._n_classes,
-            config=self._config(),
-            known=Known(proportions=self._proportions),
+            self._config(),
+            replace(self._known or Known(), proportions=self._proportions),
         )
-        return answer.only(slice(len(x)))
+        found = answer(reading)
+        if remember:
+            self._known = reading.of_other_rows()
+        return found.only(slice(len(x)))
 
     def _config(self) -> InferenceConfig:
         from vsacli.inference.config import InferenceConfig

@@ -56,9 +56,10 @@ class VSAClassifier(ClassifierMixin, VSAEstimator):
     A missing label is NaN, None, pd.NA or NaT. The -1 of scikit-learn's own semi-supervised estimators is a class like
     any other here.
 
-    `predict` reads the new rows as unlabeled rows, beside the labeled rows of `fit` and up to 256 rows in all with
-    unlabeled ones of `fit`. So the answer for a row depends a little on the rows it comes with. The unlabeled rows
-    of `fit` alone get the answers of `transduction_` again where they are at most 256.
+    If `fit` had more than 256 different unlabeled rows, `predict` answers each row from these and the labeled ones, as
+    `fit` did: no answer depends on the rows it comes with, and a row of `fit` gets its answer again. Otherwise the rows
+    of `predict` are unlabeled rows themselves, read together with those of `fit` up to 256 in all. Then the answer for
+    a row depends a little on the others, and the unlabeled rows of `fit` alone get those of `transduction_` again.
 
     With `proportions` the mean probabilities of the unlabeled rows of `fit` are what its labels leave of the shares, by
     one factor for each class. `predict` multiplies by the same factors, whatever rows it is given. Without unlabeled

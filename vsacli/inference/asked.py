@@ -118,7 +118,7 @@ class Asking:
     def _questions(self, contents: np.ndarray) -> tuple[list[np.ndarray], list[_Question]]:
         """The pieces of a window, positions in it, and the questions about them, those of one key together.
 
-        The contents (rows,) of rows, as `exact_hashes` has them, say where the contexts begin that they are asked beside.
+        The contents of rows (rows,), as `exact_hashes` has them, say which contexts they are asked beside.
         """
         reading = self.reading
         home = contents % np.uint64(len(reading.contexts))

@@ -252,6 +252,16 @@ class Reading:
         structure = self.structure
         return PassRows(given, None if structure is None else structure.of_rows(given, np.full(len(given), -1)))
 
+    def of_other_rows(self) -> Known | None:
+        """What other rows can be asked beside, as those of this table are; None if it is read in one chunk."""
+        order, first = self.unlabeled_order
+        if first.sum() <= self.chunk_rows or not self.beside_rows:
+            return None
+        beside = self.rows[order[first][: self.beside_rows]]
+        groups = self.class_groups
+        structure = None if groups is not None else self.structure
+        return Known(self.signatures, structure, None, groups, take_rows(self.x, beside))
+
     def attributes(self, rows: np.ndarray, group: np.ndarray) -> np.ndarray:
         """A group of attributes of some rows of the table, float32 (rows, attributes)."""
         return take_rows(self.x, rows, group)
