@@ -62,7 +62,7 @@ def read(model: VSAModel, batch: TaskBatch) -> tuple[Tensor, Context]:
 
 def ask(model: VSAModel, context: Context, batch: TaskBatch, rows: np.ndarray) -> Tensor:
     with torch.inference_mode():
-        return numbers(model.ask(context, rows_of(batch, rows, 0), torch.from_numpy(rows < READ)))
+        return numbers(model.ask(context, rows_of(batch, rows, 0)))
 
 
 def attend_as_told(self: MVSA, z: Tensor, axis: int, mask: Tensor, other_mask: Tensor) -> Tensor:
@@ -128,10 +128,3 @@ def test_an_attribute_without_spread_among_the_rows_that_are_read_has_no_unit():
     far = ask(model, context, batch, np.arange(READ, 26))
     batch.x[0, READ:, 3] = 4.0  # as far out by rank
     torch.testing.assert_close(ask(model, context, batch, np.arange(READ, 26)), far, **EXACT)
-
-
-@KINDS
-def test_a_row_that_was_read_is_answered_as_it_was_then(kind: TaskKind):
-    batch, model = table(kind), model_of(kind)
-    found, context = read(model, batch)
-    torch.testing.assert_close(ask(model, context, batch, np.arange(LABELED, 26))[: READ - LABELED], found, **EXACT)

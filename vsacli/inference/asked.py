@@ -4,7 +4,8 @@
 
 A context keeps what the blocks of the network make of the rows that were read
 (:meth:`vsacli.nn.model.VSAModel.read`). A row that is asked about attends to these and to itself, so its answer
-depends on no other such row: neither on how rows are cut into pieces nor on how many there are.
+depends on no other such row: neither on how rows are cut into pieces nor on how many there are. The rows that are read
+have their answers from that, and so has any row that equals one of them.
 
 More labeled rows than ``context_rows`` are dealt into several contexts; the contents of a row decide which of
 them it is asked beside. There is a context for each group of attributes as well. Contexts are kept as memory
@@ -16,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
+from itertools import product
 from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
 
@@ -66,13 +68,16 @@ class Asking:
 
     def __init__(self, reading: Reading, beside: PassRows) -> None:
         self.reading = reading
-        self._beside, self._read_before = beside, exact_hashes(beside.x)
+        self._beside = beside
+        contents = exact_hashes(beside.x)
+        self._by_contents = np.argsort(contents)
+        self._contents = contents[self._by_contents]
         self._signs = signs(reading.signatures, reading.config.views, reading.config.seed)
         self._given = cached_by_threads(
             lambda c: reading.pass_rows(reading.support[reading.contexts[c]], reading.contexts[c]),
             len(reading.contexts),
         )
-        self._contexts: dict[Key, Future[Context]] = {}
+        self._read: dict[Key, Future[tuple[np.ndarray, Context]]] = {}
         self._lock = Lock()
 
     def answers(self, read: np.ndarray, tell: Callable[[int], None]) -> Iterator[tuple[slice, np.ndarray]]:
@@ -93,20 +98,23 @@ class Asking:
         """The answers (rows, width) for rows of the table."""
         reading = self.reading
         contents = exact_hashes(take_rows(reading.x, rows))
-        again = np.isin(contents, self._read_before)
-        pieces, questions = self._questions(contents)
+        places = self._places(contents)
+        pieces, questions = self._questions(contents, places >= 0)
         if len({question.key for question in questions}) == 1:
-            self.context(questions[0].key)  # with all threads, rather than by one for which the others wait
+            self._reads(questions[0].key)  # with all threads, rather than by one for which the others wait
         structure = cached_by_threads(lambda piece: reading.structure_of(rows[pieces[piece]]), len(pieces))
 
         def ask(number: int) -> np.ndarray:
             question = questions[number]
-            group = reading.groups[question.group]
-            piece = pieces[question.piece]
+            piece, group = pieces[question.piece], reading.groups[question.group]
+            answers, context = self._reads(question.key)
+            if places[piece[0]] >= 0:
+                return answers[places[piece]]
             x = reading.attributes(rows[piece], group) * self._signs[question.view, group]
-            asked = PassRows(x, structure(question.piece), again[piece])
-            n_labeled = len(reading.contexts[question.context])
-            return reading.runner.ask(self.context(question.key), n_labeled, asked, reading.config.least_chunk)
+            asked = PassRows(x, structure(question.piece))
+            return reading.runner.ask(
+                context, len(reading.contexts[question.context]), asked, reading.config.least_chunk
+            )
 
         average = _Averages(len(rows), reading.runner.width, reading.classes)
         asked = side_by_side(ask, len(questions), reading.device, reading.config)
@@ -115,18 +123,31 @@ class Asking:
             tell(number * len(rows) // len(questions))
         return average.of(len(questions) // len(pieces))
 
-    def _questions(self, contents: np.ndarray) -> tuple[list[np.ndarray], list[_Question]]:
+    def _places(self, contents: np.ndarray) -> np.ndarray:
+        """Where rows of such contents (rows,) stand among those that are read; -1 for others."""
+        if not len(self._contents):
+            return np.full(len(contents), -1)
+        at = np.minimum(np.searchsorted(self._contents, contents), len(self._contents) - 1)
+        return np.where(self._contents[at] == contents, self._by_contents[at], -1)
+
+    def _questions(self, contents: np.ndarray, known: np.ndarray) -> tuple[list[np.ndarray], list[_Question]]:
         """The pieces of a window, positions in it, and the questions about them, those of one key together.
 
-        The contents of rows (rows,), as `exact_hashes` has them, say which contexts they are asked beside.
+        Parameters
+        ----------
+        contents : ndarray of uint64, shape (rows,)
+            As `exact_hashes` gives them; they say which contexts a row is asked beside.
+        known : ndarray of bool, shape (rows,)
+            Rows that are read: they are in pieces of their own, and already have answers.
         """
         reading = self.reading
         home = contents % np.uint64(len(reading.contexts))
         pieces: list[np.ndarray] = []
         questions: list[_Question] = []
-        for first in np.unique(home):
-            own = np.flatnonzero(home == first)
-            for piece in np.array_split(own, -(-len(own) // reading.piece_rows)):
+        for first, read in product(np.unique(home), (True, False)):
+            own = np.flatnonzero((home == first) & (known == read))
+            size = len(own) if read else reading.piece_rows
+            for piece in np.array_split(own, -(-len(own) // size)) if len(own) else []:
                 questions += [
                     _Question(len(pieces), group, context, view)
                     for context in reading.contexts_of(int(first))
@@ -136,23 +157,26 @@ class Asking:
                 pieces.append(piece)
         return pieces, sorted(questions, key=lambda question: (question.key, question.piece))
 
-    def context(self, key: Key) -> Context:
-        """What was read for some questions. The thread that wants it first reads it; any other waits for that."""
+    def _reads(self, key: Key) -> tuple[np.ndarray, Context]:
+        """The answers for the rows that are read, and what they leave for those that are asked about.
+
+        The thread that wants it first reads them; any other waits for that.
+        """
         with self._lock:
-            mine = key not in self._contexts
+            mine = key not in self._read
             if mine:
-                for old in list(self._contexts)[: max(0, len(self._contexts) + 1 - self.reading.contexts_kept)]:
-                    del self._contexts[old]
-                self._contexts[key] = Future()
-            found = self._contexts[key]
+                for old in list(self._read)[: max(0, len(self._read) + 1 - self.reading.contexts_kept)]:
+                    del self._read[old]
+                self._read[key] = Future()
+            found = self._read[key]
         if mine:
             try:
-                found.set_result(self._read(*key))
+                found.set_result(self._read_now(*key))
             except BaseException as e:
                 found.set_exception(e)
         return found.result()
 
-    def _read(self, group: int, context: int, view: int) -> Context:
+    def _read_now(self, group: int, context: int, view: int) -> tuple[np.ndarray, Context]:
         reading = self.reading
         attributes, target = reading.groups[group], reading.target[reading.contexts[context]]
         sign = self._signs[view, attributes]

@@ -31,13 +31,13 @@ class InferenceConfig:
     """Where the network runs, what it keeps, and the sizes of its passes."""
 
     device: str = "auto"  # see `choose_device`
-    seed: int = 0  # decides which rows share a chunk and a context
+    seed: int = 0  # decides which rows are read together
     best_only: bool = False  # of the class probabilities keep the largest of each row: two numbers per row, not C
-    chunk_rows: int = 256  # unlabeled rows read together
+    chunk_rows: int = 256  # unlabeled rows read together, none of which is only asked about
     context_rows: int = 384  # labeled rows read together
-    beside_rows: int = 256  # of a table that is no single chunk, unlabeled rows read with them; 0: read in chunks
+    beside_rows: int = 256  # unlabeled rows read with them if a table has more than a chunk; 0: all, in chunks
     classes_together: int = 25  # classes read together at most; of more, groups (benchmarks/many_classes.py)
-    contexts_per_chunk: int = 2  # contexts averaged if labeled rows need several
+    contexts_per_chunk: int = 2  # contexts averaged for a row if labeled rows need several
     attributes_together: tuple[int, int] | None = None  # at most, and of a group if there are more; None: a choice
     memory: int = 400 << 20  # bytes that a pass may take, about
     least_chunk: int = 16  # unlabeled rows below which a pass is not cut further

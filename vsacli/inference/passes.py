@@ -26,32 +26,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PassRows:
-    """Rows of a pass.
-
-    Attributes
-    ----------
-    x : ndarray of float32, shape (k, M)
-        Their attributes.
-    structure : RowStructure, optional
-        Their place in the structure of the whole table.
-    again : ndarray of bool, shape (k,), optional
-        Of rows that are asked about, those that are among the rows that were read; None: none is.
-    """
+    """Rows of a pass: their attributes (k, M), and their place in the structure of the whole table."""
 
     x: np.ndarray
     structure: RowStructure | None = None
-    again: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.x)
 
     def part(self, rows: slice) -> PassRows:
         """Some of the rows."""
-        return PassRows(
-            self.x[rows],
-            None if self.structure is None else self.structure.take(rows),
-            None if self.again is None else self.again[rows],
-        )
+        return PassRows(self.x[rows], None if self.structure is None else self.structure.take(rows))
 
     def followed_by(self, other: PassRows) -> PassRows:
         """These rows, then the others."""
@@ -102,26 +87,33 @@ class Runner:
 
         return np.concatenate(self._parts(one_pass, len(context), chunk, least))
 
-    def read(self, given: PassRows, y: np.ndarray, beside: PassRows, least: int) -> Context:
-        """What labeled rows ``given`` and unlabeled ones leave for others; fewer of these, if memory is short."""
+    def read(self, given: PassRows, y: np.ndarray, beside: PassRows, least: int) -> tuple[np.ndarray, Context]:
+        """Answers (rows of ``beside``, width), and what these and labeled rows ``given`` leave for others.
+
+        If memory is short, fewer are read, and the others are the first to be asked about.
+        """
+        rows = len(beside)
         while True:
             try:
                 with self._inference():
-                    return self._vsa.read(self._batch(given.followed_by(beside), y))[1]
+                    output, context = self._vsa.read(self._batch(given.followed_by(beside.part(slice(rows))), y))
+                    found = self._numbers(output, len(given))
+                break
             except (RuntimeError, MemoryError) as e:
                 if not is_out_of_memory(e):
                     raise
-            if len(beside) <= least:
-                raise self._does_not_fit(len(given), beside)
-            beside = beside.part(slice(len(beside) // 2))
+            if rows <= least:
+                raise self._does_not_fit(len(given), beside.part(slice(rows)))
+            rows //= 2
+        if rows < len(beside):
+            found = np.concatenate([found, self.ask(context, len(given), beside.part(slice(rows, None)), least)])
+        return found, context
 
     def ask(self, context: Context, n_labeled: int, rows: PassRows, least: int) -> np.ndarray:
         """Answers (rows, width) for rows beside those that were read, ``n_labeled`` labeled ones among them."""
-        import torch
 
         def one_pass(part: PassRows) -> np.ndarray:
-            again = torch.zeros(len(part), dtype=torch.bool) if part.again is None else torch.from_numpy(part.again)
-            return self._numbers(self._vsa.ask(context, self._batch(part), again.to(self.device)), n_labeled)
+            return self._numbers(self._vsa.ask(context, self._batch(part)), n_labeled)
 
         return np.concatenate(self._parts(one_pass, n_labeled, rows, least))
 

@@ -1,16 +1,16 @@
-"""The network applied to one table: chunks of unlabeled rows, each with the labeled rows as context.
+"""The network applied to one table: labeled rows and some unlabeled ones are read, and the others asked about.
 
-    x (n, M), labeled rows, y --contexts x chunks--> one answer per unlabeled row
+    x (n, M), labeled rows, y --contexts--> one answer per unlabeled row
 
-A table of a few hundred rows is one chunk, as in the paper: all its rows are read together. A
-larger one is split, so that time grows linearly with its rows and memory not at all: every chunk
-holds the labeled rows and ``chunk_rows`` unlabeled ones, drawn at random from the whole table.
+All rows of a table with a few hundred are read together, as in the paper (:mod:`vsacli.inference.chunks`). Of a
+larger one ``beside_rows`` unlabeled rows, drawn at random, are read with the labeled ones, and every row is asked about
+beside these (:mod:`vsacli.inference.asked`): time grows linearly with its rows and memory not at all.
 More labeled rows than ``context_rows`` are dealt into several contexts (every class in each), whose
 answers are averaged. So are the answers from groups of attributes where there are more than
 ``attributes_together``: time grows linearly with the columns as well, and with few labels the answers are
 better than those from all attributes at once, of which the network never saw so many (docs/results.md).
 
-A network that reads the structure of the whole table is given it for the rows of each chunk
+A network that reads the structure of the whole table is given it for the rows of each pass
 (:mod:`vsacli.inference.structure`).
 
 Of very many rows, a student answers those on which it agrees with the network as the network does with itself
@@ -18,7 +18,7 @@ Of very many rows, a student answers those on which it agrees with the network a
 
 Of more classes than ``classes_together``, each row is asked about some (:mod:`vsacli.inference.many_classes`).
 
-Which rows share a chunk, and in which order rows and attributes enter the network, depends on their
+Which rows are read, and in which order rows and attributes enter the network, depends on their
 contents and the seed (:mod:`vsacli.inference.order`), not on their order in the table: another order gives
 the same answers, and identical rows get identical ones.
 """

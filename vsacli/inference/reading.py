@@ -185,7 +185,7 @@ class Reading:
         """Rows that are asked about at once, at most."""
         cells = PIECE_CELLS if self.device.type == "cpu" else ACCELERATOR_PIECE
         slots = max(map(len, self.groups)) + self.runner.n_classes
-        return int(np.clip(cells // slots, self.config.least_chunk, cells // 32))
+        return max(self.config.least_chunk, min(cells // slots, cells // 32))
 
     @cached_property
     def _kept_bytes(self) -> int:

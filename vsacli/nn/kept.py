@@ -36,7 +36,7 @@ Kept = KeptRows | KeptSlots
 
 
 def hidden_when_asked(
-    embed_in: nn.Module, blocks: nn.ModuleList, norm_out: nn.Module, z: Tensor, kept: list[Kept], again: Tensor
+    embed_in: nn.Module, blocks: nn.ModuleList, norm_out: nn.Module, z: Tensor, kept: list[Kept]
 ) -> Tensor:
     """The representation (u, S, H) after the last block of rows that are asked about, in pre-norm blocks.
 
@@ -48,21 +48,18 @@ def hidden_when_asked(
     z : Tensor, shape (u, S, D_3)
     kept : list
         What each block has kept.
-    again : Tensor of bool, shape (u,)
-        Rows that are among those that were read. They attend to these alone, lest they count twice, and come out as
-        they did then.
     """
     hidden = embed_in(z)
     for block, left in zip(blocks, kept, strict=True):
         assert isinstance(block, Block)
         if isinstance(left, KeptRows):
-            _ask_between_rows(block, hidden, left, again)
+            _ask_between_rows(block, hidden, left)
         else:
             _ask_between_slots(block, hidden, left)
     return norm_out(hidden)
 
 
-def _ask_between_rows(block: Block, z: Tensor, kept: KeptRows, again: Tensor) -> None:
+def _ask_between_rows(block: Block, z: Tensor, kept: KeptRows) -> None:
     """``z`` (u, S, H) becomes ``block(z)``: each row attends to those that were read and to itself."""
     attention, n = block.attention, kept.keys.shape[1]
     u, s, _ = z.shape
@@ -71,7 +68,7 @@ def _ask_between_rows(block: Block, z: Tensor, kept: KeptRows, again: Tensor) ->
     q, k, v = (by_rows(attention, project(x)) for project in (attention.query, attention.key, attention.value))
     scores = z.new_zeros(attention.heads, u, n + 1)  # the last column: of each row with itself
     scores[..., :n].baddbmm_(q, kept.keys.transpose(1, 2), alpha=scale)
-    scores[..., n] = (q * k).sum(-1).mul_(scale).masked_fill_(again, -1e30)
+    scores[..., n] = (q * k).sum(-1).mul_(scale)
     softmax_(scores)
     o = torch.bmm(scores[..., :n], kept.values).addcmul_(scores[..., n:], v)
     finish_(block, z, o.view(attention.heads, u, s, -1).permute(1, 2, 0, 3))

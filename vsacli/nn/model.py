@@ -131,7 +131,7 @@ class VSAModel(Network[VSAConfig]):
         assert context is not None
         return output, context
 
-    def ask(self, context: Context, batch: TaskBatch, again: Tensor) -> ClassOutput | RegressionOutput:
+    def ask(self, context: Context, batch: TaskBatch) -> ClassOutput | RegressionOutput:
         """Answers for rows that no other row reads.
 
         Parameters
@@ -140,15 +140,13 @@ class VSAModel(Network[VSAConfig]):
             Of the rows that were read.
         batch : TaskBatch
             One task of u unlabeled rows alone (``n_labeled`` 0), with the attributes and classes of those.
-        again : Tensor of bool, shape (u,)
-            Rows that are among the unlabeled ones that were read: they get the answers that they had then.
         """
         closed = None if context.kernels is None else context.kernels.ask(batch)
         if context.scale is not None:
             batch = scale_answers(batch, context.scale)
         batch = self._with_structure(batch)
         z = self._input(batch, closed, context.scales)
-        hidden = hidden_when_asked(self.embed_in, self.blocks, self.norm_out, z[0], context.blocks, again).unsqueeze(0)
+        hidden = hidden_when_asked(self.embed_in, self.blocks, self.norm_out, z[0], context.blocks).unsqueeze(0)
         asked = _Unlabeled(self._embeddings(batch, hidden), hidden[:, :, batch.x.shape[2] :], closed, batch)
         return self._answer(context.given, context.labeled, asked, context.scale)
 
