@@ -57,7 +57,7 @@ def test_pieces_windows_and_what_is_kept_change_nothing(
 ):
     config, task = replace(config, beside_rows=70), task_of(kind, n=400)
     whole = ask(kind, task, config=config)
-    monkeypatch.setattr(reading_module, "PIECE_CELLS", 1)
+    monkeypatch.setattr(reading_module, "PIECE_ROWS", (1, 9))
     monkeypatch.setattr(asked_module, "WINDOW", 37)
     monkeypatch.setattr(Reading, "contexts_kept", 1)
     np.testing.assert_allclose(ask(kind, task, config=config), whole, **NEAR)

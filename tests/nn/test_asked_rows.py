@@ -12,7 +12,7 @@ from torch import Tensor
 from tests.nn.test_structure import KINDS, episode
 from tests.tiny import tiny_model
 from vsacli.kinds import TaskKind
-from vsacli.nn import scales
+from vsacli.nn import scales, slices
 from vsacli.nn.answers import ClassOutput, RegressionOutput
 from vsacli.nn.attention import MVSA
 from vsacli.nn.batch import TaskBatch
@@ -65,7 +65,7 @@ def ask(model: VSAModel, context: Context, batch: TaskBatch, rows: np.ndarray) -
         return numbers(model.ask(context, rows_of(batch, rows, 0)))
 
 
-def attend_as_told(self: MVSA, z: Tensor, axis: int, mask: Tensor, other_mask: Tensor) -> Tensor:
+def attend_as_told(self: MVSA, z: Tensor, axis: int, mask: Tensor, other_mask: Tensor, kept: object = None) -> Tensor:
     """Attention of one task, in so many words: rows read the first `READ` and themselves, slots go by those."""
     b, n, s, _ = z.shape
     q, k, v = (project(z).view(b, n, s, self.heads, -1) for project in (self.query, self.key, self.value))
@@ -128,3 +128,15 @@ def test_an_attribute_without_spread_among_the_rows_that_are_read_has_no_unit():
     far = ask(model, context, batch, np.arange(READ, 26))
     batch.x[0, READ:, 3] = 4.0  # as far out by rank
     torch.testing.assert_close(ask(model, context, batch, np.arange(READ, 26)), far, **EXACT)
+
+
+@KINDS
+def test_a_reading_in_slices_leaves_the_same(kind: TaskKind, monkeypatch: pytest.MonkeyPatch):
+    batch, model = table(kind), model_of(kind)
+    found, context = read(model, batch)
+    whole = ask(model, context, batch, np.arange(READ, 26))
+    monkeypatch.setattr(slices, "SLICE_CELLS", 40)
+    monkeypatch.setattr(slices, "LEAST_SLICES", 0)
+    in_slices, context = read(model, batch)
+    torch.testing.assert_close(in_slices, found, **EXACT)
+    torch.testing.assert_close(ask(model, context, batch, np.arange(READ, 26)), whole, **EXACT)

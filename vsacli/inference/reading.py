@@ -19,6 +19,7 @@ from vsacli.inference.device import choose_device
 from vsacli.inference.order import attribute_groups, attribute_signatures, reading_order, row_order
 from vsacli.inference.passes import PassRows, Runner, TargetScale, deal_contexts, kept_bytes, rows_that_fit
 from vsacli.inference.structure import GivenRows, KnownStructure, structure_of
+from vsacli.structure.table import COORDINATES
 from vsacli.support.threads import numpy_on_one_thread
 
 if TYPE_CHECKING:
@@ -30,11 +31,11 @@ if TYPE_CHECKING:
 LEAST_BESIDE = 64
 """Unlabeled rows to be read where all rows are then asked about; if memory has no room for them, chunks are read."""
 
-PIECE_CELLS = 8192
-"""Cells of a piece of rows that are asked about at once: a processor's cache holds what is computed of them ..."""
+PIECE_CELLS, PIECE_ROWS = 6144, (64, 256)
+"""Cells of a piece of rows that are asked about at once, and its fewest and most rows: a processor's cache holds them ..."""
 
-ACCELERATOR_PIECE = 1 << 19
-"""... and of an accelerator's piece, which keeps it busy."""
+ACCELERATOR_PIECE = 8192
+"""... and rows of an accelerator's piece, which keep it busy."""
 
 
 @dataclass(frozen=True)
@@ -183,9 +184,12 @@ class Reading:
     @cached_property
     def piece_rows(self) -> int:
         """Rows that are asked about at once, at most."""
-        cells = PIECE_CELLS if self.device.type == "cpu" else ACCELERATOR_PIECE
+        if self.device.type != "cpu":
+            return ACCELERATOR_PIECE
         slots = max(map(len, self.groups)) + self.runner.n_classes
-        return max(self.config.least_chunk, min(cells // slots, cells // 32))
+        if self.structure is not None:
+            slots += COORDINATES
+        return int(np.clip(PIECE_CELLS // slots, *PIECE_ROWS))
 
     @cached_property
     def _kept_bytes(self) -> int:

@@ -10,6 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from vsacli.nn.kept import Kept, KeptRows, KeptSlots
+
 PLAIN_SLICES = 512  # up to so many slices the plain attention matrix is formed in training on a CPU
 
 
@@ -48,7 +50,7 @@ class MVSA(nn.Module):
         self.value = nn.Linear(width_in, heads * head_width, bias=False)
         self.out = nn.Linear(heads * head_width, width_out, bias=False)
 
-    def forward(self, z: Tensor, axis: int, mask: Tensor, other_mask: Tensor) -> Tensor:
+    def forward(self, z: Tensor, axis: int, mask: Tensor, other_mask: Tensor, kept: list[Kept] | None = None) -> Tensor:
         """Attend between the slices along one of the two variable modes.
 
         Parameters
@@ -62,6 +64,8 @@ class MVSA(nn.Module):
             Slices that exist.
         other_mask : Tensor of bool, shape (B, size of the other mode)
             Elements of the other mode that exist; only they enter the scores, and D_2 counts them.
+        kept : list, optional
+            What rows that are asked about later need of this layer is appended to it; of one task without padding.
 
         Returns
         -------
@@ -79,7 +83,14 @@ class MVSA(nn.Module):
         d2 = other_mask.sum(1).clamp(min=1).to(q.dtype)
         weight = other_mask.to(q.dtype) * (d2 * self.head_width).rsqrt().unsqueeze(1)
         q = q * weight.repeat_interleave(self.head_width, 1)[:, None, None, :]
-        o = attend(q, k, v, mask)
+        if kept is not None and axis == 2:
+            shares = (q @ k.transpose(2, 3)).softmax(-1)
+            kept.append(KeptSlots(shares[0]))
+            o = shares @ v
+        else:
+            if kept is not None:
+                kept.append(KeptRows(k[0], v[0]))
+            o = attend(q, k, v, mask)
         # (B, R, D1, D2 H_V) -> (B, N, S, R H_V)
         o = o.view(b, self.heads, *((n, s) if axis == 1 else (s, n)), self.head_width)
         o = o.permute((0, 2, 3, 1, 4) if axis == 1 else (0, 3, 2, 1, 4))

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from vsacli.nn.attention import MVSA
 from vsacli.nn.config import VSAConfig
+from vsacli.nn.kept import Kept
 
 
 def feed_forward(width_in: int, hidden: int, width_out: int, layers: int, activation: type[nn.Module]) -> nn.Sequential:
@@ -55,11 +56,11 @@ class Block(nn.Module):
         if self.prenorm:
             self.norm_in = nn.LayerNorm(width_in) if config.layer_norm else nn.Identity()
 
-    def forward(self, z: Tensor, row_mask: Tensor, slot_mask: Tensor) -> Tensor:
-        """(B, N, S, width_in) -> (B, N, S, width_out), with masks (B, N) and (B, S)."""
+    def forward(self, z: Tensor, row_mask: Tensor, slot_mask: Tensor, kept: list[Kept] | None = None) -> Tensor:
+        """(B, N, S, width_in) -> (B, N, S, width_out), with masks (B, N) and (B, S); ``kept`` as for `MVSA`."""
         masks = (row_mask, slot_mask) if self.axis == 1 else (slot_mask, row_mask)
         if self.prenorm:
-            z = z + self.attention(self.norm_in(z), self.axis, *masks)
+            z = z + self.attention(self.norm_in(z), self.axis, *masks, kept)
             return z + self.ff(self.norm(z))
-        out = self.ff(self.norm(self.attention(z, self.axis, *masks)))
+        out = self.ff(self.norm(self.attention(z, self.axis, *masks, kept)))
         return out if self.residual is None else self.residual(z) + out

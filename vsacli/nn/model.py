@@ -24,12 +24,13 @@ from vsacli.nn.answers import (
     scale_answers,
     scale_targets,
 )
+from vsacli.nn.asked import hidden_when_asked
 from vsacli.nn.batch import TaskBatch
 from vsacli.nn.block import Block, feed_forward
 from vsacli.nn.config import VSAConfig
 from vsacli.nn.heads import GPHead, LabelPropagationHead, PrototypeHead
 from vsacli.nn.inputs import input_tensor, input_width, observed_values
-from vsacli.nn.kept import Kept, hidden_when_asked
+from vsacli.nn.kept import Kept
 from vsacli.nn.kernel_ridge import ALL, MODELS, MORE_CHANNELS, MORE_MODELS, KernelAnswers
 from vsacli.nn.network import Network
 from vsacli.nn.scales import Scales
@@ -235,11 +236,11 @@ class VSAModel(Network[VSAConfig]):
     def _hidden(self, batch: TaskBatch, z: Tensor, kept: list[Kept] | None = None) -> Tensor:
         """The representation after the last block, (B, N, M + C, H)."""
         slots = torch.cat([batch.attr_mask, batch.class_mask], 1)  # (B, S)
-        if kept is not None or can_be_sliced(self.blocks, z, batch.row_mask, slots):
+        if can_be_sliced(self.blocks, z, batch.row_mask, slots):
             return hidden_in_slices(self.embed_in, self.blocks, self.norm_out, z, kept)
         z = self.embed_in(z)
         for block in self.blocks:
-            z = block(z, batch.row_mask, slots)
+            z = block(z, batch.row_mask, slots, kept)
         return self.norm_out(z)
 
     def embed(self, batch: TaskBatch) -> Tensor:
