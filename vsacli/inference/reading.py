@@ -32,7 +32,7 @@ LEAST_BESIDE = 64
 """Unlabeled rows to be read where all rows are then asked about; if memory has no room for them, chunks are read."""
 
 PIECE_CELLS, PIECE_ROWS = 6144, (64, 256)
-"""Cells of a piece of rows that are asked about at once, and its fewest and most rows: a processor's cache holds them ..."""
+"""Cells of a piece of rows that are asked about at once, which a cache holds, and its fewest and most rows ..."""
 
 ACCELERATOR_PIECE = 8192
 """... and rows of an accelerator's piece, which keep it busy."""
@@ -179,7 +179,7 @@ class Reading:
         import torch
 
         size = self._kept_bytes * (max(map(len, self.contexts)) + self.config.beside_rows)
-        return max((self.config.at_a_time or torch.get_num_threads()) + 1, self.config.memory // size)
+        return max((self.config.at_a_time or torch.get_num_threads()) + 1, self.config.memory // 2 // size)
 
     @cached_property
     def piece_rows(self) -> int:
