@@ -121,6 +121,7 @@ def test_min_confidence_leaves_cells_empty(vsa, write):
     empty = sum(row["label"] == "" for row in kept)
     assert 0 < empty < 4
     assert f"not filled: {empty} below --min-confidence" in result.stderr
+    assert "on average, cells that were left empty included\n" in result.stderr
 
 
 def test_min_confidence_leaves_a_missing_mark_as_it_is(vsa, write):

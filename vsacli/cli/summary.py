@@ -76,7 +76,8 @@ def facts_of(report: LabelReport) -> list[Fact]:
     if report.left_empty:
         facts.append(("not filled", f"{report.left_empty:,} below --min-confidence"))
     if report.mean_confidence is not None and report.checkpoint is not None:
-        facts.append(("confidence", f"{report.mean_confidence:.3f} on average"))
+        of_all = ", cells that were left empty included" if report.left_empty else ""
+        facts.append(("confidence", f"{report.mean_confidence:.3f} on average{of_all}"))
     if report.mean_std is not None and report.checkpoint is not None:
         facts.append(("uncertainty", f"{rounded(report.mean_std, 4)} (mean standard deviation of a fill)"))
     return facts + [("note", note) for note in report.notes]
