@@ -86,6 +86,8 @@ def test_answers_are_those_of_attention_in_which_nobody_reads_the_rows_that_are_
     batch, model = table(kind), model_of(kind)
     _, context = read(model, batch)
     asked = ask(model, context, batch, np.arange(READ, 26))
+    with torch.inference_mode():
+        placed = model.place(context, rows_of(batch, np.arange(READ, 26), 0))
     together = numbers(model(batch))[READ - LABELED :]
     monkeypatch.setattr(MVSA, "forward", attend_as_told)
     for scale in (scales.ZScores, scales.Ranks):
@@ -93,6 +95,7 @@ def test_answers_are_those_of_attention_in_which_nobody_reads_the_rows_that_are_
         monkeypatch.setattr(scale, "of", lambda x, seen, of=of: of(x[:, :READ], seen[:, :READ]))
     expected = numbers(model(batch))[READ - LABELED :]
     torch.testing.assert_close(asked, expected, **EXACT)
+    torch.testing.assert_close(placed, model.embed(batch)[:, READ:], **EXACT)
     assert not torch.allclose(asked, together, rtol=1e-3)
 
 

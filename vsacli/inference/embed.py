@@ -1,25 +1,24 @@
 """Embeddings of rows: where the network places each row of a table before its head compares them.
 
-    labeled rows (one context) + rows asked for, in chunks  --network-->  one vector of M * H^(B) numbers per row
+    labeled rows (one context) + all others  --network-->  one vector of M * H^(B) numbers per row
 
-The network reads rows together, so a row's embedding depends on the rows beside it. Those of different chunks
-can be compared because every chunk holds the same labeled rows and a random share of the others, and because
-each chunk is moved so that its labeled rows have the mean they have in all chunks. Attributes of a wide table are
+Of a table with more rows than a chunk some are read with the labeled ones, and the others asked about beside these
+(:mod:`vsacli.inference.asked`), so where a row is placed depends on no other row that is asked about. Networks that
+cannot be asked read such a table in chunks, whose rows can only roughly be compared. Attributes of a wide table are
 read in the groups that answers are averaged of. Of many classes those that resemble each other are taken as one, so
-that there are no more than the network reads together. On the sample tables a row
-moves by half the distance to its nearest neighbour when it is read in another chunk (a fourth of the distance
-of two random rows at most), so clusters are to be trusted and single distances across chunks are not.
+that there are no more than the network reads together.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from vsacli.errors import CheckpointError, DataError
 from vsacli.inference.config import InferenceConfig
-from vsacli.inference.order import row_order
+from vsacli.inference.order import reading_order
 from vsacli.inference.passes import PassRows
 from vsacli.inference.reading import Reading
 from vsacli.support.threads import numpy_on_one_thread
@@ -40,8 +39,8 @@ def embed(
     """Embed every row of a table.
 
     The context is the labeled rows, or a seeded choice of ``context_rows`` of them, every class among them. Its
-    rows are embedded with their labels (their mean over the chunks is returned); every other row is read
-    without one, labeled rows that the context has no room for included.
+    rows are embedded with their labels; every other row is without one, labeled rows that the context has no room
+    for included.
 
     Parameters
     ----------
@@ -71,29 +70,59 @@ def embed(
     if not x.shape[1]:
         raise DataError("no attribute to embed rows by")
     c = reading.contexts[0]
-    context, target, least = reading.support[c], reading.target[c], reading.config.least_chunk
-    read = np.setdiff1d(np.arange(len(x)), context)
-    read = read[row_order(x, reading.signatures, reading.config.seed, rows=read)]
-    n_chunks = max(1, -(-len(read) // reading.chunk_rows))
-    chunks = [read[i * len(read) // n_chunks : (i + 1) * len(read) // n_chunks] for i in range(n_chunks)]
-    position = np.full(len(x), -1, np.int64)
-    position[reading.support] = np.arange(len(reading.support))
-    channels = reading.runner.config.channels
-    out = np.zeros((len(x), x.shape[1], channels), np.float32)
+    context = reading.support[c]
+    rows = np.setdiff1d(np.arange(len(x)), context)
+    order, first = reading_order(x, reading.signatures, reading.config.seed, rows)
+    if len(rows) <= reading.chunk_rows:
+        first[:] = True  # a table read at once is read as it is
+    read = rows[order[first]]
+    place = _asked if len(read) > reading.chunk_rows and reading.beside_rows else _in_chunks
+    out = np.zeros((len(x), x.shape[1], reading.runner.config.channels), np.float32)
     with numpy_on_one_thread():
-        given, *asked = (reading.structure_of(rows, position[rows]) for rows in (context, *chunks))
-        for group in reading.groups:
-            shown = PassRows(reading.attributes(context, group), given)
-            parts: list[np.ndarray] = []
-            for rows, structure in zip(chunks, asked, strict=True):
-                parts += reading.runner.embed(
-                    shown, target, PassRows(reading.attributes(rows, group), structure), least
-                )
-            mean = np.mean([part[: len(context)] for part in parts], axis=0)
-            moved = [part[len(context) :] + (mean - part[: len(context)]).mean(0) for part in parts]
-            stacked = np.concatenate([mean, *moved]).reshape(len(x), len(group), channels)
-            out[np.ix_(np.concatenate([context, read]), group)] = stacked
+        for group, placed in zip(reading.groups, place(reading, c, read), strict=True):
+            placed = placed.reshape(len(placed), len(group), -1)
+            out[np.ix_(context, group)] = placed[: len(c)]
+            out[np.ix_(rows[order], group)] = placed[len(c) :][np.cumsum(first) - 1]
     return out.reshape(len(x), -1)
+
+
+def _asked(reading: Reading, c: np.ndarray, read: np.ndarray) -> Iterator[np.ndarray]:
+    """Embeddings of labeled rows ``c`` and of rows ``read``, some read and the others asked about, by groups."""
+    labeled, target, least = reading.pass_rows(reading.support[c], c), reading.target[c], reading.config.least_chunk
+    others = _rows_of(reading, read)
+    for group in reading.groups:
+        given, rows = (PassRows(some.x[:, group], some.structure) for some in (labeled, others))
+        _, context = reading.runner.read(given, target, rows.part(slice(reading.beside_rows)), least)
+        placed = [context.embeddings[0, :, : len(group) * reading.runner.config.channels].float().cpu().numpy()]
+        for start in range(len(placed[0]) - len(c), len(read), reading.piece_rows):
+            piece = rows.part(slice(start, start + reading.piece_rows))
+            placed.append(reading.runner.place(context, len(c), piece, least))
+        yield np.concatenate(placed)
+
+
+def _in_chunks(reading: Reading, c: np.ndarray, read: np.ndarray) -> Iterator[np.ndarray]:
+    """Embeddings of labeled rows ``c`` and of rows ``read``, all read, in one chunk or several, by groups.
+
+    Every chunk holds the same labeled rows and a random share of the others, and is moved so that its labeled rows have
+    the mean that they have in all chunks.
+    """
+    labeled, target, least = reading.pass_rows(reading.support[c], c), reading.target[c], reading.config.least_chunk
+    n_chunks = max(1, -(-len(read) // reading.chunk_rows))
+    chunks = [_rows_of(reading, part) for part in np.array_split(read, n_chunks)]
+    for group in reading.groups:
+        shown = PassRows(labeled.x[:, group], labeled.structure)
+        parts: list[np.ndarray] = []
+        for chunk in chunks:
+            parts += reading.runner.embed(shown, target, PassRows(chunk.x[:, group], chunk.structure), least)
+        mean = np.mean([part[: len(c)] for part in parts], axis=0)
+        yield np.concatenate([mean, *(part[len(c) :] + (mean - part[: len(c)]).mean(0) for part in parts)])
+
+
+def _rows_of(reading: Reading, rows: np.ndarray) -> PassRows:
+    """Rows of the table, the labeled ones among them known as such to its structure."""
+    position = np.full(len(reading.x), -1, np.int64)
+    position[reading.support] = np.arange(len(reading.support))
+    return reading.pass_rows(rows, position[rows])
 
 
 def check_embeds(checkpoint: Checkpoint) -> None:

@@ -117,6 +117,14 @@ class Runner:
 
         return np.concatenate(self._parts(one_pass, n_labeled, rows, least))
 
+    def place(self, context: Context, n_labeled: int, rows: PassRows, least: int) -> np.ndarray:
+        """Embeddings (rows, M * H^(B)) of rows beside those that were read, as :meth:`ask`."""
+
+        def one_pass(part: PassRows) -> np.ndarray:
+            return self._vsa.place(context, self._batch(part))[0].float().cpu().numpy()
+
+        return np.concatenate(self._parts(one_pass, n_labeled, rows, least))
+
     def embed(self, context: PassRows, y: np.ndarray, chunk: PassRows, least: int) -> list[np.ndarray]:
         """Embeddings (rows of ``context`` and of a part of ``chunk``, M * H^(B)) of each part, one pass a part."""
 

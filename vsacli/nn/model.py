@@ -142,14 +142,20 @@ class VSAModel(Network[VSAConfig]):
         batch : TaskBatch
             One task of u unlabeled rows alone (``n_labeled`` 0), with the attributes and classes of those.
         """
+        return self._answer(context.given, context.labeled, self._asked(context, batch), context.scale)
+
+    def place(self, context: Context, batch: TaskBatch) -> Tensor:
+        """Embeddings (1, u, M * H^(B)) of rows that no other row reads; arguments as for `ask`."""
+        return self._asked(context, batch).embeddings[..., : batch.x.shape[2] * self.config.channels]
+
+    def _asked(self, context: Context, batch: TaskBatch) -> _Unlabeled:
         closed = None if context.kernels is None else context.kernels.ask(batch)
         if context.scale is not None:
             batch = scale_answers(batch, context.scale)
         batch = self._with_structure(batch)
         z = self._input(batch, closed, context.scales)
         hidden = hidden_when_asked(self.embed_in, self.blocks, self.norm_out, z[0], context.blocks).unsqueeze(0)
-        asked = _Unlabeled(self._embeddings(batch, hidden), hidden[:, :, batch.x.shape[2] :], closed, batch)
-        return self._answer(context.given, context.labeled, asked, context.scale)
+        return _Unlabeled(self._embeddings(batch, hidden), hidden[:, :, batch.x.shape[2] :], closed, batch)
 
     def _read(self, batch: TaskBatch, kept: list[Kept] | None) -> tuple[ClassOutput | RegressionOutput, Context | None]:
         """The answers of a batch, and, with a list to keep what blocks leave, its context."""
@@ -161,11 +167,12 @@ class VSAModel(Network[VSAConfig]):
         scales = Scales.of(*observed_values(batch)) if self.config.standardize else None
         closed = None if kernels is None else kernels.answers
         z = self._hidden(batch, self._input(batch, closed, scales), kept)
-        labeled, unlabeled = batch.apart(self._embeddings(batch, z))
+        embeddings = self._embeddings(batch, z)
+        labeled, unlabeled = batch.apart(embeddings)
         slots = z[:, :, batch.x.shape[2] :]  # (B, N, C, H)
         rows = _Unlabeled(unlabeled, batch.apart(slots)[1], None if closed is None else batch.apart(closed)[1], batch)
         output = self._answer(batch, labeled, rows, scale)
-        return output, None if kept is None else Context(batch, scale, scales, kernels, kept, labeled)
+        return output, None if kept is None else Context(batch, scale, scales, kernels, kept, embeddings)
 
     def _answer(
         self, given: TaskBatch, labeled: Tensor, rows: _Unlabeled, scale: TargetScale | None
@@ -274,8 +281,8 @@ class Context:
         Of the attributes; None if values are read as they are.
     kernels : KernelAnswers or None
     blocks : list of KeptRows and KeptSlots
-    labeled : Tensor, shape (1, L, E)
-        Embeddings of the labeled rows.
+    embeddings : Tensor, shape (1, N, E)
+        Of the rows.
     """
 
     given: TaskBatch
@@ -283,7 +290,12 @@ class Context:
     scales: Scales | None
     kernels: KernelAnswers | None
     blocks: list[Kept]
-    labeled: Tensor
+    embeddings: Tensor
+
+    @property
+    def labeled(self) -> Tensor:
+        """Embeddings of the labeled rows, (1, L, E)."""
+        return self.given.apart(self.embeddings)[0]
 
     @property
     def size(self) -> int:
