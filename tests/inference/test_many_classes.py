@@ -13,9 +13,10 @@ from tests.inference.inference_tasks import CPU
 from tests.tiny import Recorder, tiny_checkpoint
 from vsacli.attributes.packed import take_rows
 from vsacli.inference import class_groups
+from vsacli.inference import reading as reading_module
 from vsacli.inference.class_groups import grouped
 from vsacli.inference.embed import embed
-from vsacli.inference.predict import predict
+from vsacli.inference.predict import answer, predict
 from vsacli.inference.proportions import Proportions
 from vsacli.inference.reading import Known, Reading
 from vsacli.structure.shortlist import Shortlist
@@ -176,3 +177,28 @@ def test_groups_hold_each_class_with_those_most_like_it():
     assert all(len(group) == 4 and group == sorted(group) for group in groups)
     for near in ({0, 1, 2}, {3, 4, 5}, {6, 7}):
         assert any(near <= set(group) for group in groups)
+
+
+def test_rows_may_be_asked_about_by_themselves():
+    """Given what is known of the table, some of its rows get the answers that they have in it."""
+    checkpoint = tiny_checkpoint(structure=True)
+    task, _ = make_table(rows=400)
+    reading = Reading(checkpoint, **task, config=CPU)
+    together, known = answer(reading).probabilities, reading.of_other_rows()
+    assert known is not None
+    given, unlabeled = np.flatnonzero(task["labeled"]), np.flatnonzero(~task["labeled"])
+    for some in (slice(0, 1), slice(5, 60)):
+        rows = np.concatenate([given, unlabeled[some]])
+        part = {**task, "x": task["x"][rows], "labeled": task["labeled"][rows]}
+        alone = predict(checkpoint, **part, config=CPU, known=known).probabilities
+        np.testing.assert_allclose(alone, together[some], rtol=1e-4, atol=1e-5)
+
+
+def test_the_structure_of_the_whole_table_is_not_computed(monkeypatch: pytest.MonkeyPatch):
+    def refuse(*_: Any, **__: Any) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(reading_module, "structure_of", refuse)
+    reading = Reading(tiny_checkpoint(structure=True), **make_table()[0], config=CPU)
+    answer(reading)
+    assert reading.of_other_rows() is not None

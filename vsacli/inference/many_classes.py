@@ -51,11 +51,11 @@ def answers_in_groups(
     tell : callable
         Called with the number of rows that are done.
     """
-    n = len(read)
+    n, beside = len(read), _beside(groups, reading.known.beside)
     n_windows = -(-n // window_rows(reading.n_classes))
     for i in range(n_windows):
         rows = slice(i * n // n_windows, (i + 1) * n // n_windows)
-        questions = _Questions(reading, groups, reading.rows[read[rows]], ask)
+        questions = _Questions(reading, groups, reading.rows[read[rows]], ask, beside)
         done = rows.start
         found_of_each = side_by_side(questions.ask, len(questions.asked), reading.device, reading.config)
         for group, found in zip(questions.asked, found_of_each, strict=True):
@@ -76,8 +76,10 @@ class _Questions:
         The groups.
     """
 
-    def __init__(self, reading: Reading, groups: ClassGroups, rows: np.ndarray, ask: Ask) -> None:
-        self.reading = reading
+    def __init__(
+        self, reading: Reading, groups: ClassGroups, rows: np.ndarray, ask: Ask, beside: list[np.ndarray | None]
+    ) -> None:
+        self.reading, self._beside = reading, beside
         self._groups, self._table_rows, self._ask = groups, rows, ask
         self.shares = reading.class_shares(groups, rows)
         self._homes = groups.homes(self.shares)
@@ -99,7 +101,7 @@ class _Questions:
             codes[codes >= 0],
             len(self._groups.groups[group]),
             reading.config,
-            Known(reading.signatures, self._groups.structures[group]),
+            Known(reading.signatures, self._groups.structures[group], beside=self._beside[group]),
         )
         order, _ = part.unlabeled_order
         out = np.empty((len(order), part.n_classes), np.float32)
@@ -115,3 +117,11 @@ class _Questions:
         logs = NETWORK * np.log(np.maximum(found, LEAST)) + LISTED * np.log(np.maximum(listed / total, LEAST))
         within = np.exp(logs - logs.max(1, keepdims=True))
         self.shares[at] = within / within.sum(1, keepdims=True) * total
+
+
+def _beside(groups: ClassGroups, beside: np.ndarray | None) -> list[np.ndarray | None]:
+    """Those of the rows ``beside``, if any are known, for which each group is the likeliest."""
+    if beside is None:
+        return [None] * len(groups.groups)
+    homes = groups.homes(groups.shares(beside))
+    return [beside[homes == group] for group in range(len(groups.groups))]

@@ -126,7 +126,7 @@ def _ask_network(reading: Reading, progress: Progress) -> Answers:
     proportions = reading.known.proportions if reading.classes else None
     answers = _Answers(_times(first, len(read)), reading.runner.width, best_only, proportions)
     graph, student_rows = reading.structure if groups is None else groups, 0
-    if len(read) > reading.chunk_rows:
+    if len(read) > reading.config.chunk_rows:
         give_back_free_memory()  # what orders of rows and the graph took: passes take pieces of other sizes
     with numpy_on_one_thread():  # whose number must not change an answer
         for rows, found, by_student in _in_turn(

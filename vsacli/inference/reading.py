@@ -54,7 +54,7 @@ class Known:
     groups : ClassGroups, optional
         Of the classes of such a table, if there are many.
     beside : ndarray of float32, shape (k, M), optional
-        Unlabeled rows of such a table, for all others to be asked about beside them.
+        Unlabeled rows of such a table, for all others to be asked about beside them (:meth:`Reading.kept_beside`).
     """
 
     signatures: np.ndarray | None = None
@@ -212,7 +212,8 @@ class Reading:
     @cached_property
     def structure(self) -> KnownStructure | None:
         """The structure of the whole table; None if the network does not read it, or there is none."""
-        if self.known.structure is not None or not self.runner.config.reads_structure:
+        of_larger = self.known.structure is not None or self.known.beside is not None
+        if of_larger or not self.runner.config.reads_structure:
             return self.known.structure
         with numpy_on_one_thread():  # whose number must not change an answer
             return structure_of(self.given, class_space=self.runner.config.reads_class_space)
@@ -256,15 +257,23 @@ class Reading:
         structure = self.structure
         return PassRows(given, None if structure is None else structure.of_rows(given, np.full(len(given), -1)))
 
+    def kept_beside(self) -> np.ndarray:
+        """Unlabeled rows (k, M), no two alike, for rows of other tables to be asked about beside them.
+
+        Of many classes there are enough for each group of them.
+        """
+        order, first = self.unlabeled_order
+        groups = 1 if self.class_groups is None else len(self.class_groups.groups)
+        return take_rows(self.x, self.rows[order[first][: groups * self.config.beside_rows]])
+
     def of_other_rows(self) -> Known | None:
         """What other rows can be asked beside, as those of this table are; None if it is read in one chunk."""
-        order, first = self.unlabeled_order
-        if first.sum() <= self.chunk_rows or not self.beside_rows:
-            return None
-        beside = self.rows[order[first][: self.beside_rows]]
-        groups = self.class_groups
-        structure = None if groups is not None else self.structure
-        return Known(self.signatures, structure, None, groups, take_rows(self.x, beside))
+        rows, groups = self.unlabeled_order[1].sum(), self.class_groups
+        if groups is not None:  # each is a table of its own, and needs no structure of the whole
+            asked, structure = self.runner.can_be_asked and rows > self.config.chunk_rows, None
+        else:
+            asked, structure = self.beside_rows and rows > self.chunk_rows, self.structure
+        return Known(self.signatures, structure, None, groups, self.kept_beside()) if asked else None
 
     def attributes(self, rows: np.ndarray, group: np.ndarray) -> np.ndarray:
         """A group of attributes of some rows of the table, float32 (rows, attributes)."""
