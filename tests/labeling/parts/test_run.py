@@ -281,6 +281,20 @@ def test_every_class_is_among_the_sampled_labels(make_parts: MakeParts, monkeypa
     assert set(plan.network.y) == set(range(9))
 
 
+def test_rows_are_asked_about_beside_different_ones(make_parts: MakeParts, monkeypatch: pytest.MonkeyPatch):
+    """As in a table: a row that a folder repeats is read once."""
+    monkeypatch.setattr(plan_module, "WHOLE_ROWS", 0)
+
+    def few(p: int, table: pa.Table) -> pa.Array:
+        return pa.array([float(i % 20) for i in range(900)])
+
+    columns, parts = check_parts(find_parts(str(make_parts(2, 900, x=few)))[0])
+    plan = make_plan("in", columns, parts, options(), labeled=(), progress=lambda *_: None)
+    assert plan.network is not None
+    beside = plan.network.beside
+    assert len(beside) == len(np.unique(beside, axis=0)) == 20
+
+
 def test_where_a_folder_is_cut_into_parts_changes_no_answer(
     make_parts: MakeParts, label_parts: LabelParts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

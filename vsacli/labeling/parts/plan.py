@@ -300,7 +300,7 @@ def _prepare(job: Job, target: Target, parts: Sequence[Part], survey: Survey | N
         columns=attributes.columns,
         labeled=x[support],
         y=y,
-        beside=below[candidates[: sample.config.beside_rows]],
+        beside=sample.kept_beside(),
         signatures=signatures,
         structure=structure,
         groups=groups,
