@@ -118,6 +118,25 @@ def test_threads_change_nothing(kind: str):
     np.testing.assert_allclose(found[1], found[0], rtol=1e-6, atol=1e-7)
 
 
+def test_each_thread_keeps_what_it_reads(monkeypatch: pytest.MonkeyPatch):
+    kept, real = [], Reading.contexts_kept.fget
+    assert real is not None
+
+    def noted(self: Reading) -> int:
+        kept.append(real(self))
+        return kept[-1]
+
+    monkeypatch.setattr(Reading, "contexts_kept", property(noted))
+    config = replace(SMALL, context_rows=12, memory=1 << 19)
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(3)
+        ask("classification", task_of("classification", n=400), config=config)
+    finally:
+        torch.set_num_threads(before)
+    assert min(kept) == 4
+
+
 def test_rows_that_do_not_fit_in_memory_are_asked_about(monkeypatch: pytest.MonkeyPatch):
     task = task_of("classification", n=400)
     labeled = int(task["labeled"].sum())

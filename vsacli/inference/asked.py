@@ -78,6 +78,7 @@ class Asking:
             len(reading.contexts),
         )
         self._read: dict[Key, Future[tuple[np.ndarray, Context]]] = {}
+        self._kept = reading.contexts_kept  # torch has one thread in each of those that ask
         self._lock = Lock()
 
     def answers(self, read: np.ndarray, tell: Callable[[int], None]) -> Iterator[tuple[slice, np.ndarray]]:
@@ -165,7 +166,7 @@ class Asking:
         with self._lock:
             mine = key not in self._read
             if mine:
-                for old in list(self._read)[: max(0, len(self._read) + 1 - self.reading.contexts_kept)]:
+                for old in list(self._read)[: max(0, len(self._read) + 1 - self._kept)]:
                     del self._read[old]
                 self._read[key] = Future()
             found = self._read[key]
