@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from tests.inference.inference_tasks import CPU, KINDS, SMALL, ask, numbers, task_of
-from tests.tiny import tiny_checkpoint
+from tests.tiny import Recorder, tiny_checkpoint
 from vsacli.errors import ResourceError
 from vsacli.inference import asked as asked_module
 from vsacli.inference import reading as reading_module
@@ -168,3 +168,20 @@ def test_a_table_too_wide_for_what_is_kept_is_read_in_chunks(monkeypatch: pytest
     read, asked = passes(monkeypatch)
     ask("classification", task, config=replace(CPU, chunk_rows=100, memory=1 << 18))
     assert read == asked == []
+
+
+def test_a_small_part_of_such_a_table_is_read_with_other_rows_of_it():
+    task = task_of("classification", n=100)
+    labeled, unlabeled = task["x"][task["labeled"]], task["x"][~task["labeled"]]
+    part = {
+        **task,
+        "x": np.concatenate([labeled, unlabeled[:2]]),
+        "labeled": np.arange(len(labeled) + 2) < len(labeled),
+    }
+    recorder = Recorder()  # cannot be asked
+    found = predict(recorder.checkpoint(), **part, config=replace(CPU, chunk_rows=20), known=Known(beside=unlabeled))
+    assert len(found.probabilities) == 2
+    (batch,) = recorder.batches
+    assert batch.x.shape[1] == len(labeled) + 20
+    read = torch.where(batch.observed, batch.x, torch.nan)[0, len(labeled) :].numpy()
+    assert len(np.unique(read, axis=0)) == 20

@@ -2,6 +2,7 @@
 
 A table of a few hundred rows is one chunk. Larger tables are read in several by networks that cannot be asked
 about rows (:mod:`vsacli.inference.asked`), and so are tables so wide that what they leave would not fit in memory.
+A chunk of a part of such a table is filled up with rows of the whole.
 """
 
 from __future__ import annotations
@@ -78,13 +79,17 @@ class _Questions:
         reading = self.reading
         i, group = number // len(reading.groups), reading.groups[number % len(reading.groups)]
         own, of_contexts = self._structure(i)
-        chunk = PassRows(reading.attributes(self._rows(i), group), own)
+        rows = self._rows(i)
+        chunk, others = PassRows(reading.attributes(rows, group), own), reading.rows_to_fill_up(rows)
+        if others is not None:
+            chunk = chunk.followed_by(PassRows(others.x[:, group], others.structure))
         parts = []
         for c, structure in zip(self._contexts(i), of_contexts, strict=True):
             context = PassRows(reading.attributes(reading.support[c], group), structure)
             for sign in self._signs[:, group]:
                 given, asked = replace(context, x=context.x * sign), replace(chunk, x=chunk.x * sign)
-                parts.append(reading.runner.run(given, reading.target[c], asked, reading.config.least_chunk))
+                found = reading.runner.run(given, reading.target[c], asked, reading.config.least_chunk)
+                parts.append(found[: len(rows)])
         return parts
 
     def _rows(self, i: int) -> np.ndarray:

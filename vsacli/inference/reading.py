@@ -16,7 +16,7 @@ from vsacli.errors import DataError
 from vsacli.inference.class_groups import ClassGroups, ListedRows
 from vsacli.inference.config import MOST_ATTRIBUTES, InferenceConfig, attributes_together
 from vsacli.inference.device import choose_device
-from vsacli.inference.order import attribute_groups, attribute_signatures, reading_order, row_order
+from vsacli.inference.order import attribute_groups, attribute_signatures, exact_hashes, reading_order, row_order
 from vsacli.inference.passes import PassRows, Runner, TargetScale, deal_contexts, kept_bytes, rows_that_fit
 from vsacli.inference.structure import GivenRows, KnownStructure, structure_of
 from vsacli.structure.table import COORDINATES
@@ -253,9 +253,19 @@ class Reading:
         given = self.known.beside
         if given is None:
             return self.pass_rows(rows[: self.beside_rows])
-        given = given[: self.beside_rows]
+        return self._rows_of_larger(given[: self.beside_rows])
+
+    def rows_to_fill_up(self, rows: np.ndarray) -> PassRows | None:
+        """Unlabeled rows of a larger table to be read in the chunk of ``rows``; None if no such table is known."""
+        given = self.known.beside
+        if given is None:
+            return None
+        others = given[~np.isin(exact_hashes(given), exact_hashes(take_rows(self.x, rows)))]
+        return self._rows_of_larger(others[: max(0, self.chunk_rows - len(rows))])
+
+    def _rows_of_larger(self, x: np.ndarray) -> PassRows:
         structure = self.structure
-        return PassRows(given, None if structure is None else structure.of_rows(given, np.full(len(given), -1)))
+        return PassRows(x, None if structure is None else structure.of_rows(x, np.full(len(x), -1)))
 
     def kept_beside(self) -> np.ndarray:
         """Unlabeled rows (k, M), no two alike, for rows of other tables to be asked about beside them.
