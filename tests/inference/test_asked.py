@@ -185,3 +185,12 @@ def test_a_small_part_of_such_a_table_is_read_with_other_rows_of_it():
     assert batch.x.shape[1] == len(labeled) + 20
     read = torch.where(batch.observed, batch.x, torch.nan)[0, len(labeled) :].numpy()
     assert len(np.unique(read, axis=0)) == 20
+
+
+@pytest.mark.parametrize("attributes", [4, 500])
+def test_pieces_of_an_accelerator_are_large_but_fit_in_memory(attributes: int):
+    reading = reading_of("regression", task_of("regression", n=60, m=attributes), CPU)
+    cell = 4 * reading.runner.config.pass_floats
+    reading.device = torch.device("cuda")
+    assert reading.piece_rows >= 256
+    assert reading.piece_rows * attributes * cell < 2 * CPU.memory

@@ -34,8 +34,8 @@ LEAST_BESIDE = 64
 PIECE_CELLS, PIECE_ROWS = 6144, (64, 256)
 """Cells of a piece of rows that are asked about at once, which a cache holds, and its fewest and most rows ..."""
 
-ACCELERATOR_PIECE = 8192
-"""... and rows of an accelerator's piece, which keep it busy."""
+ACCELERATOR_CELLS, ACCELERATOR_ROWS = 1 << 18, (64, 8192)
+"""... and those of an accelerator, which they keep busy without filling its memory."""
 
 
 @dataclass(frozen=True)
@@ -184,12 +184,12 @@ class Reading:
     @cached_property
     def piece_rows(self) -> int:
         """Rows that are asked about at once, at most."""
-        if self.device.type != "cpu":
-            return ACCELERATOR_PIECE
         slots = max(map(len, self.groups)) + self.runner.n_classes
         if self.structure is not None:
             slots += COORDINATES
-        return int(np.clip(PIECE_CELLS // slots, *PIECE_ROWS))
+        on_cpu = self.device.type == "cpu"
+        cells, rows = (PIECE_CELLS, PIECE_ROWS) if on_cpu else (ACCELERATOR_CELLS, ACCELERATOR_ROWS)
+        return int(np.clip(cells // slots, *rows))
 
     @cached_property
     def _kept_bytes(self) -> int:
