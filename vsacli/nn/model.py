@@ -297,11 +297,6 @@ class Context:
         """Embeddings of the labeled rows, (1, L, E)."""
         return self.given.apart(self.embeddings)[0]
 
-    @property
-    def size(self) -> int:
-        """Bytes that the blocks have kept, nearly all there are."""
-        return sum(t.numel() * t.element_size() for kept in self.blocks for t in vars(kept).values())
-
 
 @dataclass(frozen=True)
 class _Unlabeled:
