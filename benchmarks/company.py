@@ -99,7 +99,8 @@ def config_of(way: str) -> InferenceConfig:
         return InferenceConfig(device="cpu", chunk_rows=int(size), memory=ROOM, beside_rows=0, student_from=None)
     if name != "asked":
         raise SystemExit(f"company.py: {way} is no way to read a table")
-    return InferenceConfig(device="cpu", memory=ROOM, beside_rows=int(size), student_from=None)
+    together = int(size)
+    return InferenceConfig(device="cpu", memory=ROOM, chunk_rows=together, beside_rows=together, student_from=None)
 
 
 if __name__ == "__main__":
