@@ -2,6 +2,7 @@
 
     python benchmarks/company.py --suite DIR --labels 5 whole chunks=64 chunks=256 asked=64 asked=256
     python benchmarks/company.py --suite DIR --kind regression --labels 50 whole chunks=256 asked=256
+    python benchmarks/company.py --made 6000 --labels 128 chunks=256 asked=128      one made table: the time of long ones
 
 From every table of the suite's validation split with at least --rows rows, so many labels (per class) are drawn, all
 other rows are unlabeled, and the accuracy over them, or the squared error in units of their variance, is averaged over
@@ -20,6 +21,7 @@ from vsacli.checkpoints.resolve import load_checkpoint
 from vsacli.evaluation.suites import load_suite
 from vsacli.inference.config import InferenceConfig
 from vsacli.inference.predict import predict
+from vsacli.kinds import TaskKind
 from vsacli.tasks.draw import draw_balanced
 from vsacli.tasks.store import EncodedTable
 
@@ -30,7 +32,9 @@ def main() -> None:
     """Print one row a way."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("ways", nargs="+", metavar="whole|chunks=ROWS|asked=ROWS")
-    parser.add_argument("--suite", required=True)
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--suite")
+    source.add_argument("--made", type=int, metavar="ROWS", help="20 columns; three classes or a number along a line")
     parser.add_argument("--kind", choices=["classification", "regression"], default="classification")
     parser.add_argument("--checkpoint")
     parser.add_argument("--labels", type=int, default=5, help="labels, per class if there are classes")
@@ -39,11 +43,14 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=1)
     args = parser.parse_args()
     checkpoint = load_checkpoint(args.checkpoint, kind=args.kind)
-    tables = [
-        t
-        for t in load_suite(args.suite, split="valid").select(kind=args.kind)
-        if len(t.x) >= args.rows and t.x.shape[1] <= args.most_attributes and t.labeled.all()
-    ]
+    if args.suite is None:
+        tables = [made_table(args.made, args.kind)]
+    else:
+        tables = [
+            t
+            for t in load_suite(args.suite, split="valid").select(kind=args.kind)
+            if len(t.x) >= args.rows and t.x.shape[1] <= args.most_attributes and t.labeled.all()
+        ]
     scores: dict[str, dict[str, list[float]]] = {way: defaultdict(list) for way in args.ways}
     seconds: dict[str, float] = defaultdict(float)
     for table in tables:
@@ -68,12 +75,23 @@ def main() -> None:
     print(f"{len(tables)} tables of {len(first)} families, {args.labels} labels, all other rows unlabeled")
     for way in args.ways:
         change = values[way] - first
-        error = change.std(ddof=1) / np.sqrt(len(change))
+        error = change.std(ddof=1) / np.sqrt(len(change)) if len(change) > 1 else 0.0
         what = "accuracy" if args.kind == "classification" else "error"
         print(
             f"{way:12} {what} {values[way].mean():.4f}, difference {change.mean():+.4f} ± {error:.4f}, "
             f"{seconds[way]:6.1f} s"
         )
+
+
+def made_table(rows: int, kind: TaskKind) -> EncodedTable:
+    """Normal columns, and a target along a line: a number, or cut into three classes of equal size."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(rows, 20)).astype(np.float32)
+    y = x @ rng.normal(size=20)
+    if kind == "classification":
+        y = np.digitize(y, np.quantile(y, [1 / 3, 2 / 3]))
+    n_classes = 3 if kind == "classification" else 1
+    return EncodedTable("made", "made", kind, x, np.arange(20, dtype=np.int32), y, n_classes)
 
 
 def given_rows(table: EncodedTable, labels: int, draw: int) -> np.ndarray | None:

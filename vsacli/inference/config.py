@@ -36,7 +36,7 @@ class InferenceConfig:
     chunk_rows: int = 256  # unlabeled rows read together, none of which is only asked about
     context_rows: int = 384  # labeled rows read together
     beside_rows: int = (
-        128  # unlabeled rows read where all others are asked about; 0: all are read, in chunks (benchmarks/company.py)
+        128  # unlabeled rows read where others are asked about (benchmarks/company.py); 0: all, in chunks
     )
     classes_together: int = 25  # classes read together at most; of more, groups (benchmarks/many_classes.py)
     contexts_per_chunk: int = 2  # contexts averaged for a row if labeled rows need several
