@@ -2,7 +2,7 @@
 
     python benchmarks/company.py --suite DIR --labels 5 whole chunks=64 chunks=256 asked=64 asked=256
     python benchmarks/company.py --suite DIR --kind regression --labels 50 whole chunks=256 asked=256
-    python benchmarks/company.py --made 6000 --labels 128 chunks=256 asked=128      one made table: the time of long ones
+    python benchmarks/company.py --made 6000 --labels 128 chunks=256 asked=128   # a made table, for the time
 
 From every table of the suite's validation split with at least --rows rows, so many labels (per class) are drawn, all
 other rows are unlabeled, and the accuracy over them, or the squared error in units of their variance, is averaged over
