@@ -76,7 +76,7 @@ def embed(
     if len(rows) <= reading.chunk_rows:
         first[:] = True  # a table read at once is read as it is
     read = rows[order[first]]
-    place = _asked if len(read) > reading.chunk_rows and reading.beside_rows else _in_chunks
+    place = _asked if len(read) > reading.chunk_rows and reading.rows_read_beside else _in_chunks
     out = np.zeros((len(x), x.shape[1], reading.runner.config.channels), np.float32)
     with numpy_on_one_thread():
         for group, placed in zip(reading.groups, place(reading, c, read), strict=True):
@@ -92,7 +92,7 @@ def _asked(reading: Reading, c: np.ndarray, read: np.ndarray) -> Iterator[np.nda
     others = _rows_of(reading, read)
     for group in reading.groups:
         given, rows = (PassRows(some.x[:, group], some.structure) for some in (labeled, others))
-        _, context = reading.runner.read(given, target, rows.part(slice(reading.beside_rows)), least)
+        _, context = reading.runner.read(given, target, rows.part(slice(reading.rows_read_beside)), least)
         placed = [context.embeddings[0, :, : len(group) * reading.runner.config.channels].float().cpu().numpy()]
         for start in range(len(placed[0]) - len(c), len(read), reading.piece_rows):
             piece = rows.part(slice(start, start + reading.piece_rows))

@@ -10,6 +10,7 @@ likeliest group. The network's answer counts within the group, and the group as 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,7 +101,7 @@ class _Questions:
             np.arange(len(rows)) < (codes >= 0).sum(),
             codes[codes >= 0],
             len(self._groups.groups[group]),
-            reading.config,
+            replace(reading.config, at_a_time=1),  # groups are asked side by side already
             Known(reading.signatures, self._groups.structures[group], beside=self._beside[group]),
         )
         order, _ = part.unlabeled_order

@@ -160,7 +160,7 @@ def _in_turn(
     n = len(read)
     groups = reading.class_groups
     pays = student_pays(reading.config.student_from, n, reading.x.shape[1], reading.n_classes)
-    if groups is not None or not (reading.beside_rows and pays):
+    if groups is not None or not (reading.rows_read_beside and pays):
         if groups is None:
             answers = _by_network(reading, read, tell)
         else:
@@ -174,7 +174,7 @@ def _in_turn(
     for part, found in asking.answers(read[:first], tell):
         parts.append(found)
         yield part, found, np.zeros(len(found), bool)
-    in_other_company = Asking(reading, reading.pass_rows(rows[reading.beside_rows : 2 * reading.beside_rows]))
+    in_other_company = Asking(reading, reading.pass_rows(rows[reading.rows_read_beside : 2 * reading.rows_read_beside]))
     again = np.concatenate([found for _, found in in_other_company.answers(read[TAUGHT:first], lambda _: None)])
     give_back_free_memory()  # what the passes took, on each of their threads: a student needs little
     taught = take_rows(reading.x, reading.rows[read[:first]])
@@ -197,7 +197,7 @@ def _in_turn(
 def _by_network(reading: Reading, read: np.ndarray, tell: Callable[[int], None]) -> Iterator[tuple[slice, np.ndarray]]:
     """The network's answers (rows, width) for slices of ``read``, one after the other."""
     few = len(read) <= reading.chunk_rows and reading.known.beside is None
-    if few or not reading.beside_rows:
+    if few or not reading.rows_read_beside:
         return answers_in_chunks(reading, read, tell)
     return Asking(reading, reading.rows_beside(reading.rows[read])).answers(read, tell)
 

@@ -166,11 +166,16 @@ class Reading:
         return [(number * self.contexts_each + i) % len(self.contexts) for i in range(self.contexts_each)]
 
     @cached_property
-    def beside_rows(self) -> int:
-        """Unlabeled rows that are read where all rows are then asked about; 0 if none can be."""
+    def rows_read_beside(self) -> int:
+        """Unlabeled rows that are read where others are then asked about; 0 if none can be.
+
+        What one context leaves takes half of the memory at most, unless there is no other.
+        """
         if not self.runner.can_be_asked:
             return 0
-        fit = self.config.memory // 2 // self._kept_bytes - max(map(len, self.contexts))
+        alone = len(self.contexts) * len(self.groups) * self.config.views == 1
+        room = self.config.memory if alone else self.config.memory // 2
+        fit = room // self._kept_bytes - max(map(len, self.contexts))
         return 0 if fit < LEAST_BESIDE else min(fit, self.config.beside_rows)
 
     @property
@@ -252,8 +257,8 @@ class Reading:
         """The unlabeled rows to read: those of a larger table, if it is known, or the first of ``rows``."""
         given = self.known.beside
         if given is None:
-            return self.pass_rows(rows[: self.beside_rows])
-        return self._rows_of_larger(given[: self.beside_rows])
+            return self.pass_rows(rows[: self.rows_read_beside])
+        return self._rows_of_larger(given[: self.rows_read_beside])
 
     def rows_to_fill_up(self, rows: np.ndarray) -> PassRows | None:
         """Unlabeled rows of a larger table to be read in the chunk of ``rows``; None if no such table is known."""
@@ -282,7 +287,7 @@ class Reading:
         if groups is not None:  # each is a table of its own, and needs no structure of the whole
             asked, structure = self.runner.can_be_asked and rows > self.config.chunk_rows, None
         else:
-            asked, structure = self.beside_rows and rows > self.chunk_rows, self.structure
+            asked, structure = self.rows_read_beside and rows > self.chunk_rows, self.structure
         return Known(self.signatures, structure, None, groups, self.kept_beside()) if asked else None
 
     def attributes(self, rows: np.ndarray, group: np.ndarray) -> np.ndarray:
