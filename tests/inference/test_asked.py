@@ -22,7 +22,12 @@ from vsacli.nn.model import VSAModel
 NEAR = {"rtol": 1e-4, "atol": 1e-5}
 WAYS = pytest.mark.parametrize(
     "config",
-    [SMALL, replace(SMALL, context_rows=12), replace(SMALL, attributes_together=(3, 2)), replace(SMALL, views=2)],
+    [
+        SMALL,
+        replace(SMALL, context_rows=12, chunk_rows=8),
+        replace(SMALL, attributes_together=(3, 2)),
+        replace(SMALL, views=2),
+    ],
     ids=["one context", "contexts", "groups of attributes", "views"],
 )
 
@@ -97,6 +102,17 @@ def test_a_table_of_one_chunk_is_read_as_a_whole(monkeypatch: pytest.MonkeyPatch
     assert read == asked == []
 
 
+def test_few_rows_beside_many_labels_are_read_in_chunks(monkeypatch: pytest.MonkeyPatch):
+    """Eight contexts are not read for a few rows, but for many."""
+    config = replace(CPU, chunk_rows=16, context_rows=12, beside_rows=32)
+    task = task_of("classification", n=480)
+    for rows, asks in ((180, False), (480, True)):
+        read, _ = passes(monkeypatch)
+        kept = task["labeled"] | (np.arange(480) < rows)
+        ask("classification", {**task, "x": task["x"][kept], "labeled": task["labeled"][kept]}, config=config)
+        assert bool(read) == asks
+
+
 @KINDS
 def test_no_unlabeled_row_need_be_read(kind: str):
     task = task_of(kind, n=60)
@@ -106,7 +122,7 @@ def test_no_unlabeled_row_need_be_read(kind: str):
 
 @KINDS
 def test_threads_change_nothing(kind: str):
-    config, task = replace(SMALL, context_rows=12, beside_rows=70), task_of(kind, n=400)
+    config, task = replace(SMALL, context_rows=12, chunk_rows=8, beside_rows=70), task_of(kind, n=400)
     before = torch.get_num_threads()
     found = []
     try:
@@ -127,7 +143,7 @@ def test_each_thread_keeps_what_it_reads(monkeypatch: pytest.MonkeyPatch):
         return kept[-1]
 
     monkeypatch.setattr(Reading, "contexts_kept", property(noted))
-    config = replace(SMALL, context_rows=12, memory=1 << 19)
+    config = replace(SMALL, context_rows=12, chunk_rows=8, memory=1 << 19)
     before = torch.get_num_threads()
     try:
         torch.set_num_threads(3)

@@ -59,9 +59,9 @@ class VSAClassifier(ClassifierMixin, VSAEstimator):
     If `fit` had more than 256 different unlabeled rows, `predict` answers each row from these and the labeled ones, as
     `fit` did, whatever other rows it comes with, and a row of `fit` gets its answer again (nearly so if there are more
     than 25 classes). With fewer, the rows of `predict` are unlabeled rows themselves, read together with those of `fit`
-    up to 256 in all, and the answer for a row depends a little on the others; the unlabeled rows of `fit` alone get those
-    of `transduction_` again. Of 32,768 different rows and more, a small network answers most, which learns from the
-    answers for the others.
+    up to 256 in all, and the answer for a row depends a little on the others; the unlabeled rows of `fit` alone get
+    those of `transduction_` again. Of 32,768 different rows and more, a small network answers most, which learns from
+    the answers for the others.
 
     With `proportions` the mean probabilities of the unlabeled rows of `fit` are what its labels leave of the shares, by
     one factor for each class. `predict` multiplies by the same factors, whatever rows it is given. Without unlabeled

@@ -33,7 +33,10 @@ if TYPE_CHECKING:
     from vsacli.nn.model import Context
 
 WINDOW = 8192
-"""Rows that are asked about beside all their contexts before the next ones."""
+"""Rows that are asked about beside all their contexts before the next ones, up to `CONTEXTS` times as many ..."""
+
+CONTEXTS = 4
+"""... if there are so many contexts, since not all of those are kept."""
 
 Key = tuple[int, int, int]
 """A group of attributes, a context of labeled rows, a view."""
@@ -91,8 +94,9 @@ class Asking:
         tell : callable
             Called with the number of rows that are done.
         """
-        for start in range(0, len(read), WINDOW):
-            window = slice(start, min(start + WINDOW, len(read)))
+        step = WINDOW * min(CONTEXTS, len(self.reading.contexts))
+        for start in range(0, len(read), step):
+            window = slice(start, min(start + step, len(read)))
             yield window, self._window(self.reading.rows[read[window]], lambda done, start=start: tell(start + done))
 
     def _window(self, rows: np.ndarray, tell: Callable[[int], None]) -> np.ndarray:

@@ -196,8 +196,7 @@ def _in_turn(
 
 def _by_network(reading: Reading, read: np.ndarray, tell: Callable[[int], None]) -> Iterator[tuple[slice, np.ndarray]]:
     """The network's answers (rows, width) for slices of ``read``, one after the other."""
-    few = len(read) <= reading.chunk_rows and reading.known.beside is None
-    if few or not reading.rows_read_beside:
+    if not reading.asks_about(len(read)):
         return answers_in_chunks(reading, read, tell)
     return Asking(reading, reading.rows_beside(reading.rows[read])).answers(read, tell)
 

@@ -178,13 +178,27 @@ class Reading:
         fit = room // self._kept_bytes - max(map(len, self.contexts))
         return 0 if fit < LEAST_BESIDE else min(fit, self.config.beside_rows)
 
+    def asks_about(self, rows: int) -> bool:
+        """Whether so many different unlabeled rows are asked about, rather than read in chunks.
+
+        Many labels are dealt into contexts, each of which must be read before the first row is asked about. That is
+        less work than chunks, each with contexts of its own, if it is read for enough rows.
+        """
+        if self.known.beside is not None:
+            return bool(self.rows_read_beside)
+        if rows <= self.chunk_rows or not self.rows_read_beside:
+            return False
+        labeled = len(self.contexts[0])
+        to_read = len(self.contexts) * (labeled + self.rows_read_beside)
+        return len(self.contexts) == 1 or to_read <= rows * self.contexts_each * labeled / self.chunk_rows
+
     @property
     def contexts_kept(self) -> int:
         """How many times what is read for rows that are asked about is kept at once; one for each thread at least."""
         import torch
 
         size = self._kept_bytes * (max(map(len, self.contexts)) + self.config.beside_rows)
-        return max((self.config.at_a_time or torch.get_num_threads()) + 1, self.config.memory // 2 // size)
+        return max((self.config.at_a_time or torch.get_num_threads()) + 1, self.config.memory // 4 // size)
 
     @cached_property
     def piece_rows(self) -> int:
@@ -282,12 +296,12 @@ class Reading:
         return take_rows(self.x, self.rows[order[first][: groups * self.config.beside_rows]])
 
     def of_other_rows(self) -> Known | None:
-        """What other rows can be asked beside, as those of this table are; None if it is read in one chunk."""
+        """What other rows can be asked beside, as those of this table are; None if these are read in chunks."""
         rows, groups = self.unlabeled_order[1].sum(), self.class_groups
         if groups is not None:  # each is a table of its own, and needs no structure of the whole
             asked, structure = self.runner.can_be_asked and rows > self.config.chunk_rows, None
         else:
-            asked, structure = self.rows_read_beside and rows > self.chunk_rows, self.structure
+            asked, structure = self.asks_about(rows), self.structure
         return Known(self.signatures, structure, None, groups, self.kept_beside()) if asked else None
 
     def attributes(self, rows: np.ndarray, group: np.ndarray) -> np.ndarray:
