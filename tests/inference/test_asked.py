@@ -143,7 +143,7 @@ def test_each_thread_keeps_what_it_reads(monkeypatch: pytest.MonkeyPatch):
         return kept[-1]
 
     monkeypatch.setattr(Reading, "contexts_kept", property(noted))
-    config = replace(SMALL, context_rows=12, chunk_rows=8, memory=1 << 19)
+    config = replace(SMALL, context_rows=12, chunk_rows=8, beside_rows=64, memory=1 << 19)
     before = torch.get_num_threads()
     try:
         torch.set_num_threads(3)
