@@ -235,11 +235,16 @@ def test_ctrl_c_in_a_terminal_reaches_worker_processes_too(folder: Path, tmp_pat
     assert (run / "model.safetensors").is_file()
 
 
-def test_two_processes_are_one_with_the_doubled_batch(folder: Path, tmp_path: Path):
+@pytest.mark.parametrize("structure", ["false", "true"])
+def test_two_processes_are_one_with_the_doubled_batch(folder: Path, tmp_path: Path, structure: str):
+    """Also where a gate of the network has nothing to do in one of them: only some tasks have a structure."""
     run = tmp_path / "run"
-    args = command(folder, run, "--steps", "3", "--validate-every", "1", "--workers", "0", "--precision", "float32")
+    args = command(folder, run, "--steps", "6", "--validate-every", "1", "--workers", "0", "--precision", "float32")
+    args += ["--model", f"structure={structure}"]
     launch = ["torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "vsacli"]
-    done = subprocess.run([sys.executable, "-m", *launch, *args], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", *launch, *args], capture_output=True, text=True, check=False, timeout=300
+    )
     assert done.returncode == 0, done.stderr
     assert "vsa: processes: 2" in done.stderr
     assert done.stderr.count("vsa: end: done") == 1
@@ -258,7 +263,7 @@ def test_two_processes_are_one_with_the_doubled_batch(folder: Path, tmp_path: Pa
     alone.run()
     doubled = [r for r in read_metrics(tmp_path / "alone" / "metrics.jsonl") if "valid_loss" in r]
     assert [(r["step"], r["tasks"]) for r in together] == [(r["step"], r["tasks"]) for r in doubled]
-    assert [r["tasks"] for r in together] == [6, 12, 18]
+    assert [r["tasks"] for r in together] == [6, 12, 18, 24, 30, 36]
     assert [r["valid_loss"] for r in together] == pytest.approx([r["valid_loss"] for r in doubled], rel=1e-5)
 
 

@@ -58,7 +58,9 @@ class Group:
         """The model with gradients averaged over the processes after each backward pass."""
         if self.world == 1:
             return model
-        return DistributedDataParallel(model, device_ids=[device.index] if device.type == "cuda" else None)
+        ids = [device.index] if device.type == "cuda" else None
+        # Gates are not used by tasks without structure, and each process has tasks of its own.
+        return DistributedDataParallel(model, device_ids=ids, find_unused_parameters=True)
 
     def leave(self) -> None:
         """End the group."""
