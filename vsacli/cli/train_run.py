@@ -50,8 +50,10 @@ def run(spec: RunSpec, output: Path, device: torch.device, resumed: bool, quiet:
 
 def _train(spec: RunSpec, output: Path, device: torch.device, resumed: bool, quiet: bool, group: Group) -> None:
     from vsacli.training.assemble import assemble
+    from vsacli.training.hardware import leave_cores_to
 
     config = spec.config
+    leave_cores_to(config.workers)
     with progress_shown(quiet) as progress:
         assembled = assemble(spec, output, device, group=group, resumed=resumed, progress=progress)
     for note in assembled.notes if not quiet else ():

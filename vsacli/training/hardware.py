@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import torch
@@ -23,6 +24,16 @@ def cells_that_fit(config: NetworkConfig, device: torch.device) -> int | None:
         return None
     cells = int(available * SHARE) // (4 * config.training_floats)
     return 1 << max(0, cells.bit_length() - 1)
+
+
+def leave_cores_to(workers: int) -> None:
+    """Take a thread less for each process that prepares batches, at least one; `OMP_NUM_THREADS` is heeded as it is.
+
+    Steps are made of small operations: on two cores one thread beside a worker takes more steps than two that compete
+    with it for the second core (docs/performance.md).
+    """
+    if "OMP_NUM_THREADS" not in os.environ:
+        torch.set_num_threads(max(1, torch.get_num_threads() - workers))
 
 
 def fast_precision(device: torch.device) -> Precision:
