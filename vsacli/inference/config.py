@@ -26,6 +26,10 @@ STUDENT_FROM = 32_768
 """Different unlabeled rows from which a student saves more than it costs (benchmarks/student.py)."""
 
 
+BESIDE_OF_A_CLASS, BESIDE = 32, (128, 256)
+"""Unlabeled rows read for each class where others are asked about, and the fewest and most (benchmarks/company.py)."""
+
+
 @dataclass(frozen=True)
 class InferenceConfig:
     """Where the network runs, what it keeps, and the sizes of its passes."""
@@ -35,9 +39,7 @@ class InferenceConfig:
     best_only: bool = False  # of the class probabilities keep the largest of each row: two numbers per row, not C
     chunk_rows: int = 256  # unlabeled rows read together, none of which is only asked about
     context_rows: int = 384  # labeled rows read together
-    beside_rows: int = (
-        128  # unlabeled rows read where others are asked about (benchmarks/company.py); 0: all, in chunks
-    )
+    beside_rows: int | None = None  # unlabeled rows read where others are asked about; 0: all; None: see `rows_beside`
     classes_together: int = 25  # classes read together at most; of more, groups (benchmarks/many_classes.py)
     contexts_per_chunk: int = 2  # contexts averaged for a row if labeled rows need several
     attributes_together: tuple[int, int] | None = None  # at most, and of a group if there are more; None: a choice
@@ -46,6 +48,13 @@ class InferenceConfig:
     views: int = 1  # passes averaged: the table as it is, then with the signs of random attributes turned
     student_from: int | None = STUDENT_FROM  # different unlabeled rows from which a student is taught; None: never
     at_a_time: int | None = None  # passes side by side on a CPU, one thread each; None: as torch has threads
+
+
+def rows_beside(config: InferenceConfig, n_classes: int) -> int:
+    """Unlabeled rows that are to be read where others are asked about."""
+    if config.beside_rows is not None:
+        return config.beside_rows
+    return int(np.clip(BESIDE_OF_A_CLASS * n_classes, *BESIDE))
 
 
 def attributes_together(config: InferenceConfig, kind: str, n_labeled: int) -> tuple[int, int]:
