@@ -1,6 +1,6 @@
-"""Tables of more rows than are read together: some rows are read, and every row is asked about beside them.
+"""Tables of more rows than are read together: some rows are read, and the others asked about beside them.
 
-    labeled rows, a few hundred unlabeled ones --read once--> contexts --each row--> its answer
+    labeled rows, some hundred unlabeled ones --read once--> contexts --another row--> its answer
 
 A context keeps what the blocks of the network make of the rows that were read
 (:meth:`vsacli.nn.model.VSAModel.read`). A row that is asked about attends to these and to itself, so its answer

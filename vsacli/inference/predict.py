@@ -3,7 +3,7 @@
     x (n, M), labeled rows, y --contexts--> one answer per unlabeled row
 
 All rows of a table with a few hundred are read together, as in the paper (:mod:`vsacli.inference.chunks`). Of a
-larger one `rows_beside` unlabeled rows, drawn at random, are read with the labeled ones, and every row is asked about
+larger one 128 to 256 unlabeled rows, drawn at random, are read with the labeled ones, and every row is asked about
 beside these (:mod:`vsacli.inference.asked`): time grows linearly with its rows and memory not at all.
 More labeled rows than ``context_rows`` are dealt into several contexts (every class in each), whose
 answers are averaged. So are the answers from groups of attributes where there are more than

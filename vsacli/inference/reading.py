@@ -14,7 +14,7 @@ import numpy as np
 from vsacli.attributes.packed import CompactAttributes, take_rows
 from vsacli.errors import DataError
 from vsacli.inference.class_groups import ClassGroups, ListedRows
-from vsacli.inference.config import MOST_ATTRIBUTES, InferenceConfig, attributes_together, rows_beside
+from vsacli.inference.config import MOST_ATTRIBUTES, InferenceConfig, attributes_together, wanted_beside
 from vsacli.inference.device import choose_device
 from vsacli.inference.order import attribute_groups, attribute_signatures, exact_hashes, reading_order, row_order
 from vsacli.inference.passes import PassRows, Runner, TargetScale, deal_contexts, kept_bytes, rows_that_fit
@@ -176,7 +176,7 @@ class Reading:
         alone = len(self.contexts) * len(self.groups) * self.config.views == 1
         room = self.config.memory if alone else self.config.memory // 2
         fit = room // self._kept_bytes - max(map(len, self.contexts))
-        return 0 if fit < LEAST_BESIDE else min(fit, rows_beside(self.config, self.n_classes))
+        return 0 if fit < LEAST_BESIDE else min(fit, wanted_beside(self.config, self.n_classes))
 
     def asks_about(self, rows: int) -> bool:
         """Whether so many different unlabeled rows are asked about, rather than read in chunks.
@@ -197,7 +197,7 @@ class Reading:
         """How many times what is read for rows that are asked about is kept at once; one for each thread at least."""
         import torch
 
-        size = self._kept_bytes * (max(map(len, self.contexts)) + rows_beside(self.config, self.n_classes))
+        size = self._kept_bytes * (max(map(len, self.contexts)) + wanted_beside(self.config, self.n_classes))
         return max((self.config.at_a_time or torch.get_num_threads()) + 1, self.config.memory // 4 // size)
 
     @cached_property
@@ -293,7 +293,7 @@ class Reading:
         """
         order, first = self.unlabeled_order
         groups = 1 if self.class_groups is None else len(self.class_groups.groups)
-        return take_rows(self.x, self.rows[order[first][: groups * rows_beside(self.config, self.n_classes)]])
+        return take_rows(self.x, self.rows[order[first][: groups * wanted_beside(self.config, self.n_classes)]])
 
     def of_other_rows(self) -> Known | None:
         """What other rows can be asked beside, as those of this table are; None if these are read in chunks."""
