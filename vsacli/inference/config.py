@@ -39,9 +39,7 @@ class InferenceConfig:
     best_only: bool = False  # of the class probabilities keep the largest of each row: two numbers per row, not C
     chunk_rows: int = 256  # unlabeled rows read together, none of which is only asked about
     context_rows: int = 384  # labeled rows read together
-    beside_rows: int | None = (
-        None  # unlabeled rows read where others are asked about; 0: all; None: see `wanted_beside`
-    )
+    beside_rows: int | None = None  # unlabeled rows read where others are asked about; 0: all; None: `wanted_beside`
     classes_together: int = 25  # classes read together at most; of more, groups (benchmarks/many_classes.py)
     contexts_per_chunk: int = 2  # contexts averaged for a row if labeled rows need several
     attributes_together: tuple[int, int] | None = None  # at most, and of a group if there are more; None: a choice
