@@ -49,6 +49,11 @@ def started() -> Iterator[Start]:
         process.wait()
 
 
+def held(lock: Path) -> Callable[[], bool]:
+    """Whether a run holds a lock by now: it writes its name into the file once it does."""
+    return lambda: lock.is_file() and lock.stat().st_size > 0
+
+
 def killed(process: subprocess.Popen[bytes]) -> None:
     assert process.poll() is None
     process.kill()
@@ -82,7 +87,7 @@ def test_training(vsa, started: Start, folder: Path, tmp_path: Path) -> None:
 def test_parts(vsa, started: Start, make_parts: MakeParts, tmp_path: Path) -> None:
     parts, output = make_parts(2), tmp_path / "out"
     args = ("label", parts, "-t", "y", "--exclude", "truth", "-o", output, "--device", "cpu", "-q")
-    process = started((output / ".vsa-parts.lock").exists, *args)
+    process = started(held(output / ".vsa-parts.lock"), *args)
     refused(vsa(*args), output, process, "--output")
     killed(process)
     done = vsa(*args)
@@ -93,7 +98,7 @@ def test_parts(vsa, started: Start, make_parts: MakeParts, tmp_path: Path) -> No
 def test_results(vsa, started: Start, suite: Path, tmp_path: Path) -> None:
     out = tmp_path / "r.jsonl"
     args = ("eval", "--suite", suite, "--methods", "centroid", "--shots", "1", "--unlabeled", "10", "--json", out)
-    process = started((tmp_path / ".r.jsonl.lock").exists, *args, "--episodes", "100000", "--jobs", "1")
+    process = started(held(tmp_path / ".r.jsonl.lock"), *args, "--episodes", "100000", "--jobs", "1")
     refused(vsa(*args, "--episodes", "1", "--jobs", "1"), out, process, "--json")
     killed(process)
     done = vsa(*args, "--episodes", "1", "--jobs", "1")
