@@ -116,7 +116,7 @@ def config_of(way: str) -> InferenceConfig:
     if name == "chunks":
         return InferenceConfig(device="cpu", chunk_rows=int(size), memory=ROOM, beside_rows=0, student_from=None)
     if name != "asked":
-        raise SystemExit(f"company.py: {way} is no way to read a table")
+        raise SystemExit(f"company.py: {way}: give whole, chunks=ROWS or asked=ROWS")
     together = int(size)
     return InferenceConfig(device="cpu", memory=ROOM, chunk_rows=together, beside_rows=together, student_from=None)
 
