@@ -186,7 +186,6 @@ class VSAEstimator(BaseEstimator):
 
     def _ask(self, x: np.ndarray, others: np.ndarray, *, remember: bool = False) -> Answers:
         """Answer the rows of `x`, with `others` among the unlabeled rows, and remember what was read for new ones."""
-        from vsacli.inference.config import check_classes
         from vsacli.inference.predict import answer
         from vsacli.inference.reading import Known, Reading
 
@@ -197,7 +196,6 @@ class VSAEstimator(BaseEstimator):
         if self._n_classes == 0 and self._labels.min() == self._labels.max():
             return Answers(mean=np.full(len(x), self._labels[0]), std=np.zeros(len(x)))
         table = np.concatenate([self._labeled, x, others])
-        check_classes(self._n_classes)
         reading = Reading(
             self._load(),
             table,

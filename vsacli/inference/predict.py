@@ -92,12 +92,12 @@ def predict(
     ResourceError
         If even the smallest pass does not fit in memory.
     """
-    check_classes(n_classes)
     return answer(Reading(checkpoint, x, labeled, y, n_classes, config, known), progress)
 
 
 def answer(reading: Reading, progress: Progress = silent) -> Answers:
     """Answer every unlabeled row of a table that is being read; as for `predict`."""
+    check_classes(reading.n_classes)
     answers = _foregone(reading)
     return _ask_network(reading, progress) if answers is None else answers
 

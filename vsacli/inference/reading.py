@@ -169,7 +169,7 @@ class Reading:
     def rows_read_beside(self) -> int:
         """Unlabeled rows that are read where others are then asked about; 0 if none can be.
 
-        What one context leaves takes half of the memory at most, unless there is no other.
+        What one context leaves may take half of the memory, or all of it if it is the only one.
         """
         if not self.runner.can_be_asked:
             return 0

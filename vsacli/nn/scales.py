@@ -14,7 +14,7 @@ from torch import Tensor
 # A z-score far out says "far out" and no more: one wild cell must not drown the other rows.
 SOFT_LIMIT = 5.0
 
-LEAST_SPREAD = 1e-6  # an attribute with less is constant: there is no unit to measure other rows by
+LEAST_SPREAD = 1e-6  # an attribute with a smaller spread counts as constant
 
 
 def softly_limited(z: Tensor) -> Tensor:
