@@ -1,35 +1,41 @@
 """Every learning method of the paper, meta-trained with the same time and compared on the same episodes.
 
-    python benchmarks/compare_methods.py --seconds 600 --out runs/compare                 # Table 1(a): Circle-Spiral
-    python benchmarks/compare_methods.py --seconds 600 --out runs/compare --suite CORPUS  # Table 1(b)'s counterpart
-    python benchmarks/compare_methods.py --seconds 600 --out runs/compare --suite CORPUS --kind regression  # Table 4's
+    python benchmarks/compare_methods.py --seconds 1800 --out runs/compare                 # Table 1(a): Circle-Spiral
+    python benchmarks/compare_methods.py --seconds 900 --out runs/compare --suite CORPUS  # Table 1(b)'s counterpart
+    python benchmarks/compare_methods.py --seconds 900 --out runs/compare --suite CORPUS --kind regression  # Table 4's
     python benchmarks/compare_methods.py --seconds 60 --out runs/quick --methods vsa,proto,hml --episodes 1
 
 Networks and episodes are the paper's; since its 5,000 epochs are out of reach, the learning rate is higher, warms up
-and falls. With `--preset small` all methods are trained by our own recipe instead, and ours is the small network. One
-thread and one run at a time, so that methods differ in nothing but themselves. A method whose folder is complete is not
-trained again, one that was cut off is resumed, and so is the comparison. Of a corpus the episodes are `varied` ones of
-up to 40 attributes: whole tables of a thousand columns would take AttHML's time alone. Printed beside the paper's
-figures: accuracy (or squared error), and what a step costs in training (its Table 3), measured after the run on batches
-that are the same for all, in processor time, which other work hardly disturbs.
+and falls. With `--preset small` all methods are trained by our own recipe instead, and ours is the small network. Each
+run has one thread and `--seconds` of processor time, validation included, so that neither other runs (`--jobs`) nor
+other work on the machine take any of it. A method whose folder is complete is not trained again, one that was cut off
+is resumed, and so is the comparison. Of a corpus the episodes are `varied` ones of up to 40 attributes: whole tables of
+a thousand columns would take AttHML's time alone. Printed beside the paper's figures: accuracy (or squared error), and
+what a step costs in training (its Table 3), in processor time on batches that are the same for all.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import os
-import resource
 import shlex
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
+
+from processor_clock import ProcessorClock
 
 from vsacli.evaluation.results import read_records
 from vsacli.evaluation.statistics import summarize
 from vsacli.methods.registry import NETWORKS
+from vsacli.training.request import Request
+from vsacli.training.run import RunSpec
 
 CIRCLE_SPIRAL = "circle-spiral"
 RATES = {"meta-rbf-gp": 1e-2, "lp": 1e-2}  # a handful of numbers, which have far to go
@@ -93,24 +99,23 @@ class Cost:
     weights: int
     steps: int
     tasks: int
-    trained: float  # seconds of the loop, validation included
-    cpu: float  # processor seconds of the process, start and data included
+    trained: float  # processor seconds, validation included
     step: float  # processor milliseconds of a step: forward, backward, Adam
 
 
 def main() -> None:
     """Train what is not trained yet, evaluate, print."""
-    if sys.argv[1:2] == ["--measure"]:
-        print(step_milliseconds(Path(sys.argv[2])))
-        return
     args = arguments()
     methods = chosen(args)
+    os.environ["OMP_NUM_THREADS"] = "1"  # read by processes when they start
     runs = {m: args.out / f"{suite_name(args)}-{args.kind}" / m for m in methods}
-    for method, run in runs.items():
-        if (run / DONE).is_file():
-            print(f"{method}: trained already, {run}", flush=True)
-        else:
-            train(method, run, args)
+    todo = {m: run for m, run in runs.items() if not (run / DONE).is_file()}
+    for method in runs.keys() - todo.keys():
+        print(f"{method}: trained already, {runs[method]}", flush=True)
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(args.jobs, mp_context=spawn, max_tasks_per_child=1) as pool:
+        for done in as_completed([pool.submit(train, method, run, args) for method, run in todo.items()]):
+            print(done.result(), flush=True)
     results = args.out / f"{suite_name(args)}-{args.kind}.jsonl"
     evaluate(runs, results, args)
     print(accuracy_table(results, methods, args))
@@ -121,7 +126,7 @@ def main() -> None:
 def arguments() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=int, required=True, help="of meta-training, for each method")
+    parser.add_argument("--seconds", type=int, required=True, help="of the processor, for each method")
     parser.add_argument("--out", type=Path, required=True, help="folder of all runs and results")
     parser.add_argument("--suite", default=CIRCLE_SPIRAL, metavar="DIR", help="circle-spiral, or a folder of tables")
     parser.add_argument("--kind", default="classification", choices=list(SHOTS))
@@ -135,9 +140,8 @@ def arguments() -> argparse.Namespace:
         "--preset", default="paper", choices=("paper", "small", "default"), help="recipe, and our network"
     )
     parser.add_argument("--validations", type=int, default=6, help="in a run; on a corpus they take their time")
-    parser.add_argument("--train-options", default="", metavar="TEXT", help="more options of vsa meta-train, in quotes")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--jobs", type=int, default=1, help="processes of the comparison")
+    parser.add_argument("--jobs", type=int, default=1, help="runs at once, and processes of the comparison")
     args = parser.parse_args()
     if args.suite == CIRCLE_SPIRAL and args.kind == "regression":
         parser.error("circle-spiral has classes only; give a folder with --suite")
@@ -161,57 +165,64 @@ def suite_name(args: argparse.Namespace) -> str:
     return Path(args.suite).resolve().name if args.suite != CIRCLE_SPIRAL else args.suite
 
 
-def vsa(*options: str) -> list[str]:
-    """The command, by this Python."""
-    return [sys.executable, "-m", "vsacli", *options]
+def train(method: str, run: Path, args: argparse.Namespace) -> str:
+    """Meta-train a method, or the rest of it, and record what it took; returns a line about it."""
+    import torch
 
+    from vsacli.training.assemble import assemble
+    from vsacli.training.distributed import Group
+    from vsacli.training.run import RUN_FILE, sole_run
 
-def train(method: str, run: Path, args: argparse.Namespace) -> None:
-    """Meta-train a method, or the rest of it, and record what it took."""
-    started = (run / "state").is_dir()
-    rates = RATES | {m: float(r) for m, _, r in (text.partition("=") for text in args.rate)}
-    if started:
-        command = vsa("meta-train", "--resume", "-o", str(run), "--max-time", f"{args.seconds}s", "-q")
-    else:
-        source = ["--synthetic", CIRCLE_SPIRAL] if args.suite == CIRCLE_SPIRAL else ["--data", args.suite]
-        drawn = [] if args.suite == CIRCLE_SPIRAL else ["--episodes", "varied", "--attributes", "3-40", "--batch", "8"]
-        recipe = [
-            "--preset",
-            args.preset if method == "vsa" or args.preset == "paper" else "default",
-            "--learning-rate",
-            str(rates.get(method, args.learning_rate)),
-        ]
-        if args.preset == "paper":
-            recipe += ["--schedule", "cosine", "--warmup", "0.05", "--patience", "1000", "--average", "0.99"]
-        ends = ["--max-time", f"{args.seconds}s", "--validate-every", f"{max(5, args.seconds // args.validations)}s"]
-        command = vsa(
-            *["meta-train", "--method", method, "--kind", args.kind, *source, *drawn, *recipe, *ends],
-            *["--workers", "0", "--device", "cpu", "--seed", str(args.seed), "-q", "-o", str(run)],
-            *shlex.split(args.train_options),
-        )
-    print(f"{method}: {'resuming' if started else 'training'} {run}", flush=True)
-    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-    done = subprocess.run(command, env=os.environ | {"OMP_NUM_THREADS": "1"}, check=False)
-    if done.returncode:
-        sys.exit(f"{method}: {shlex.join(command)} ended with {done.returncode}; the same command resumes from here")
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    # In a process of its own: the number of threads is decided when it starts.
-    measure = [sys.executable, __file__, "--measure", str(run)]
-    step = subprocess.run(measure, env=os.environ | {"OMP_NUM_THREADS": "1"}, check=True, capture_output=True)
-    state = json.loads((run / "state" / "state.json").read_text())
+    torch.set_num_threads(1)
+    start, resumed = time.monotonic(), (run / "state").is_dir()
+    with sole_run(run):
+        if resumed:
+            spec = RunSpec.load(run)
+            spec = replace(spec, config=replace(spec.config, max_time=args.seconds))
+        else:
+            (run / RUN_FILE).unlink(missing_ok=True)
+            spec = request(method, args).new_run(torch.device("cpu"), shlex.join(sys.argv))
+        trainer = assemble(spec, run, torch.device("cpu"), group=Group(), resumed=resumed).trainer
+        trainer.clock = ProcessorClock(trainer.clock.before)
+        trainer.run()
     cost = Cost(
         weights=count_weights(run / "model.safetensors"),
-        steps=state["step"],
-        tasks=state["tasks_seen"],
-        trained=round(state["elapsed"], 1),
-        cpu=round(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, 1),
-        step=float(step.stdout),
+        steps=trainer.step,
+        tasks=trainer.tasks_seen,
+        trained=round(trainer.clock.elapsed, 1),
+        step=step_milliseconds(spec),
     )
     (run / DONE).write_text(json.dumps(vars(cost)) + "\n")
-    print(f"{method}: {cost.steps:,} steps, {time.monotonic() - start:,.0f} s in all", flush=True)
+    return f"{method}: {cost.steps:,} steps, {time.monotonic() - start:,.0f} s in all, {run}"
 
 
-def step_milliseconds(run: Path) -> float:
+def request(method: str, args: argparse.Namespace) -> Request:
+    """The run of a method."""
+    circle = args.suite == CIRCLE_SPIRAL
+    rates = RATES | {m: float(r) for m, _, r in (text.partition("=") for text in args.rate)}
+    training: dict[str, Any] = {
+        "max_time": args.seconds,
+        "validate_every": max(5, args.seconds // args.validations),
+        "learning_rate": rates.get(method, args.learning_rate),
+        "workers": 0,
+        "seed": args.seed,
+    }
+    if args.preset == "paper":
+        training |= {"schedule": "cosine", "warmup": 0.05, "average": 0.99}
+    if not circle:
+        training |= {"plain": False}
+    return Request(
+        data=None if circle else [args.suite],
+        synthetic=[CIRCLE_SPIRAL] if circle else None,
+        kind=args.kind,
+        preset=args.preset if method == "vsa" or args.preset == "paper" else "default",
+        method=method,
+        episodes={} if circle else {"attributes": (3, 40), "tasks": (8, 8)},
+        training=training,
+    )
+
+
+def step_milliseconds(spec: RunSpec) -> float:
     """Mean processor time of a step of a run, on its first batches."""
     import torch
 
@@ -219,12 +230,9 @@ def step_milliseconds(run: Path) -> float:
     from vsacli.tasks.cache import cache_folder
     from vsacli.training.batches import OVERHEAD, StepBatches
     from vsacli.training.optimizer import build_optimizers
-    from vsacli.training.run import RunSpec
     from vsacli.training.sources import collect
     from vsacli.training.update import Updater
 
-    torch.set_num_threads(1)
-    spec = RunSpec.load(run)
     config, device = spec.config, torch.device("cpu")
     tables = collect(spec.sources, spec.kind, cache=cache_folder(), plain=config.plain)
     sampler = tables.sampler(spec.kind, config.episodes, config.seed, config.plain)
@@ -252,13 +260,14 @@ def count_weights(path: Path) -> int:
 def evaluate(runs: dict[str, Path], results: Path, args: argparse.Namespace) -> None:
     """`vsa eval` of all runs at once; it resumes where it was cut off."""
     names = [*runs, *filter(None, args.also.split(","))]
-    command = vsa("eval", "--suite", args.suite, "--task", args.kind, "--methods", ",".join(names))
+    command = [sys.executable, "-m", "vsacli", "eval", "--suite", args.suite, "--task", args.kind]
+    command += ["--methods", ",".join(names)]
     command += [word for run in runs.values() for word in ("--checkpoint", str(run))]
     command += ["--shots", ",".join(map(str, SHOTS[args.kind])), "--episodes", str(args.episodes), "--device", "cpu"]
     command += ["--seed", str(args.seed), "--jobs", str(args.jobs), "--json", str(results)]
     command += ["--split", args.split] if args.split else []
     print(shlex.join(["vsa", *command[3:]]), flush=True)
-    if subprocess.run(command, env=os.environ | {"OMP_NUM_THREADS": "1"}, check=False).returncode:
+    if subprocess.run(command, check=False).returncode:
         sys.exit("the comparison failed; the same command resumes from here")
 
 
@@ -273,7 +282,7 @@ def accuracy_table(results: Path, methods: list[str], args: argparse.Namespace) 
     records = [r for r in read_records(results) if r.kind == args.kind]
     found = {(s.method, s.shot): s for s in summarize(records, "accuracy" if classes else "mse")}
     shots = SHOTS[args.kind]
-    lines = [f"{what}: {args.seconds} s of meta-training each on {suite_name(args)}; in brackets the paper's"]
+    lines = [f"{what}: {args.seconds} s of the processor each on {suite_name(args)}; in brackets the paper's"]
     lines.append(f"{'method':<18s}" + "".join(f"{f'labels: {k}':>26s}" for k in shots))
     for method in [*methods, *filter(None, args.also.split(","))]:
         title = NETWORKS[method].title if method in NETWORKS else ""
@@ -293,15 +302,14 @@ def cost_table(costs: dict[str, Cost]) -> str:
         "Table 3, cost of meta-training on one thread; relative to ours, in brackets the paper's hours over its own"
     ]
     lines.append(
-        f"{'method':<18s}{'weights':>9s}{'steps':>9s}{'tasks':>10s}{'seconds':>9s}{'CPU s':>8s}{'ms a step':>11s}"
-        f"{'relative':>16s}"
+        f"{'method':<18s}{'weights':>9s}{'steps':>9s}{'tasks':>10s}{'CPU s':>9s}{'ms a step':>11s}{'relative':>16s}"
     )
     for method, c in costs.items():
         relative = "" if ours is None else f"{c.step / ours.step:.2f}"
         hours = PAPER_HOURS.get(NETWORKS[method].title)
         relative += "" if hours is None else f" ({hours / PAPER_HOURS['Ours']:.2f})"
         lines.append(
-            f"{method:<18s}{c.weights:>9,d}{c.steps:>9,d}{c.tasks:>10,d}{c.trained:>9,.0f}{c.cpu:>8,.0f}{c.step:>11.1f}"
+            f"{method:<18s}{c.weights:>9,d}{c.steps:>9,d}{c.tasks:>10,d}{c.trained:>9,.0f}{c.step:>11.1f}"
             f"{relative:>16s}"
         )
     return "\n".join(lines)

@@ -17,13 +17,13 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
-import time
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from processor_clock import ProcessorClock
 
 from vsacli.nn.config import VSAConfig
 from vsacli.tasks.cache import cache_folder
@@ -34,7 +34,6 @@ from vsacli.training.distributed import Group
 from vsacli.training.loop import Trainer
 from vsacli.training.recipe import make_config
 from vsacli.training.sources import Collection, SourceSpec, collect
-from vsacli.training.timing import Clock
 from vsacli.training.validate import ValidationPlan, validation_episodes
 
 NETWORK: tuple[str, ...] = (
@@ -49,19 +48,6 @@ NETWORK: tuple[str, ...] = (
 )
 VALIDATION = ValidationPlan(shots=(1, 5), repeats=1, pool_rows=300, pool_read=100, max_attributes=40)
 EPISODES = {"cells": 10_000, "shots": (1, 14), "unlabeled": (5, 70), "attributes": (3, 96)}
-
-
-class ProcessorClock(Clock):
-    """Processor seconds of this process, but for those in which it is stopped."""
-
-    def start(self) -> None:
-        """Start counting."""
-        self.started = time.process_time()
-
-    @property
-    def elapsed(self) -> float:
-        """Seconds."""
-        return self.before + time.process_time() - self.started
 
 
 class Racer(Trainer):
