@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -16,13 +17,10 @@ from vsacli.tasks.episode import Episode
 
 def script(name: str) -> ModuleType:
     """A benchmark as a module."""
-    path = Path(__file__).resolve().parents[2] / "benchmarks" / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    folder = str(Path(__file__).resolve().parents[2] / "benchmarks")
+    if folder not in sys.path:  # at the end: their names are plain words
+        sys.path.append(folder)
+    return importlib.import_module(name)
 
 
 class Recorder:
