@@ -35,6 +35,15 @@ def test_many_texts_are_fitted_on_a_sample(monkeypatch: pytest.MonkeyPatch) -> N
     assert np.isfinite(x).all()
 
 
+def test_texts_of_few_ngrams_are_told_apart_by_them() -> None:
+    cells = [f"{'ab' * (i + 1)}" for i in range(30)]  # aba and bab, and where a word begins and ends
+    x, encoder = encode(text(*cells, *cells))
+    x = x[:, -4:]
+    assert encoder.attribute_names[-4:] == [f"c text {k}" for k in range(1, 5)]
+    np.testing.assert_array_equal(x[:30], x[30:])
+    assert (np.ptp(x, axis=0) > 0).all()
+
+
 @pytest.mark.parametrize(
     ("topics", "fillers"),
     [

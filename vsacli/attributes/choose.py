@@ -105,7 +105,7 @@ def fit_column(name: str, column: pa.Array, *, decimal: str, seed: int) -> Fitte
         return _fit_text(name, column, decimal, seed)
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         _refuse_constant(column)
-        from vsacli.attributes.dates import DateEncoder  # imports pandas and skrub
+        from vsacli.attributes.dates import DateEncoder  # imports pandas
 
         return DateEncoder.fit_native(column)
     if pa.types.is_boolean(kind):
@@ -220,6 +220,6 @@ def _fit_words(cells: Distinct, united: Distinct, seed: int) -> Fitted:
     encoder = CategoryEncoder.fit(united)
     if encoder is not None:
         return encoder, encoder.of_cells(united)
-    from vsacli.attributes.text import TextEncoder  # imports pandas and skrub
+    from vsacli.attributes.text import TextEncoder  # imports scikit-learn
 
     return TextEncoder.fit(cells, seed)

@@ -1,9 +1,9 @@
-"""Dates and times of day → attributes; the parts of a date come from skrub's DatetimeEncoder."""
+"""Dates and times of day → attributes."""
 
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -31,7 +31,7 @@ _MORE_FORMATS = (  # that pandas does not guess
 _CLOCK = (
     r"(?i)^(?P<hours>\d{1,3}):(?P<minutes>[0-5]\d)(?P<seconds>(?::[0-5]\d(?:\.\d+)?)?)\s*(?P<half>(?:[ap]\.?m\.?)?)$"
 )
-_CYCLES = ("month", "weekday", "hour")
+_CYCLES = {"month": 12, "weekday": 7, "hour": 24}  # with their periods
 _GUESSED_FROM = 200  # distinct cells, drawn from the whole column, that formats are guessed from
 _MAX_FORMATS = 4
 
@@ -40,14 +40,13 @@ class DateEncoder:
     """A column of dates: the moment, and the cycles that vary (month of the year, day of the week, hour).
 
     The moment is the number of seconds since 1970 (UTC where the cells carry a zone) in float64, scaled by
-    `RobustScale`. A cycle of period P is two attributes, sin and cos of 2π·value/P, as skrub's DatetimeEncoder gives
-    them with `periodic_encoding="circular"`; they are left as they are. Cells that are not dates are not observed.
+    `RobustScale`. A cycle of period P is two attributes, sin and cos of 2π·value/P, which are left as they are; months
+    count from 1, as do days of the week from Monday. Cells that are not dates are not observed.
     """
 
-    def __init__(self, formats: list[str], scale: RobustScale, encoder: Any, cycles: list[str]) -> None:
+    def __init__(self, formats: list[str], scale: RobustScale, cycles: list[str]) -> None:
         self._formats = formats
         self._scale = scale
-        self._encoder = encoder
         self._cycles = cycles
 
     @property
@@ -74,14 +73,8 @@ class DateEncoder:
 
     @classmethod
     def _fit(cls, formats: list[str], moments: pd.Series, counts: np.ndarray) -> DateEncoder:
-        from skrub import DatetimeEncoder
-
-        shown, _ = _one_per_part(moments)
-        encoder = DatetimeEncoder(add_weekday=True, add_total_seconds=False, periodic_encoding="circular")
-        encoder.fit_transform(shown)
-        parts = {"month": shown.dt.month, "weekday": shown.dt.day_of_week, "hour": shown.dt.hour}
-        cycles = [cycle for cycle in _CYCLES if parts[cycle].nunique() > 1]
-        return cls(formats, RobustScale.fit(np.repeat(_seconds(moments), counts)), encoder, cycles)
+        cycles = [cycle for cycle in _CYCLES if _part(moments, cycle).nunique() > 1]
+        return cls(formats, RobustScale.fit(np.repeat(_seconds(moments), counts)), cycles)
 
     def encode(self, column: pa.Array) -> np.ndarray:
         if pa.types.is_temporal(column.type) and not pa.types.is_time(column.type):
@@ -95,12 +88,9 @@ class DateEncoder:
     def _of_moments(self, moments: pd.Series) -> np.ndarray:
         result = np.full((len(moments), len(self.names)), np.nan, dtype=np.float32)
         result[:, 0] = self._scale.apply(_seconds(moments))
-        shown, which = _one_per_part(moments)
-        if self._cycles and len(shown):
-            parts = self._encoder.transform(shown)
-            for j, cycle in enumerate(self._cycles):
-                waves = parts[[c for c in parts.columns if f"{cycle}_circular_" in str(c)]].to_numpy(dtype=np.float32)
-                result[:, 1 + 2 * j : 3 + 2 * j] = np.append(waves, np.full((1, 2), np.float32("nan")), axis=0)[which]
+        for j, cycle in enumerate(self._cycles):
+            angle = _part(moments, cycle).to_numpy(dtype=np.float64) * (2 * np.pi / _CYCLES[cycle])  # NaN for NaT
+            result[:, 1 + 2 * j], result[:, 2 + 2 * j] = np.sin(angle), np.cos(angle)
         return result
 
 
@@ -166,7 +156,7 @@ def _read_dates(cells: Distinct, decimal: str, seed: int) -> tuple[list[str], pd
     The format that reads most cells comes first, then the one that reads most of the rest, and so on. Formats are
     guessed from a sample over the whole column and judged on all of it. Where both orders of day and month read
     equally many cells, the day comes first if the mark between them is a point, or the file has decimal commas, and
-    the month otherwise (as in skrub's ToDatetime).
+    the month otherwise.
     """
     from pandas.tseries.api import guess_datetime_format
 
@@ -227,14 +217,11 @@ def _native_moments(column: pa.Array) -> pd.Series:
     return moments
 
 
-def _one_per_part(moments: pd.Series) -> tuple[pd.Series, np.ndarray]:
-    """One moment for each (month, weekday, hour) that occurs, and which of them stands for each row, -1 for NaT."""
-    part = (moments.dt.month * 7 + moments.dt.day_of_week) * 24 + moments.dt.hour
-    observed = part.notna().to_numpy()
-    _, first, inverse = np.unique(part.to_numpy()[observed], return_index=True, return_inverse=True)
-    which = np.full(len(moments), -1, dtype=np.int64)
-    which[observed] = inverse
-    return moments[observed].iloc[first].reset_index(drop=True), which
+def _part(moments: pd.Series, cycle: str) -> pd.Series:
+    """Where each moment is in a cycle of `_CYCLES`."""
+    if cycle == "weekday":
+        return moments.dt.day_of_week + 1
+    return moments.dt.month if cycle == "month" else moments.dt.hour
 
 
 def _seconds(moments: pd.Series) -> np.ndarray:

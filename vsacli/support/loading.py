@@ -25,9 +25,7 @@ _TAKES = {
     "numpy": 150 * _MB,
     "pyarrow": 250 * _MB,
     "torch": 700 * _MB,
-    **dict.fromkeys(
-        ("scipy", "pandas", "sklearn", "skrub", "safetensors", "matplotlib", "openml", "huggingface_hub"), 0
-    ),
+    **dict.fromkeys(("scipy", "pandas", "sklearn", "safetensors", "matplotlib", "openml", "huggingface_hub"), 0),
 }
 """Addresses that a library takes to be loaded, and torch for a small table as well; measured, rounded up."""
 
