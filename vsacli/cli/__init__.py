@@ -58,6 +58,7 @@ Environment:
   VSA_CHECKPOINT   default of --checkpoint
   VSA_DEVICE       default of --device
   VSA_SHOW_VALUES  1: messages may quote cells, even in a log; 0: not even on a terminal
+  VSA_CACHE        where tables are kept as meta-train and eval --suite read them
   VSA_DEBUG        1: an error shows its traceback
   NO_COLOR         no colours on a terminal
 

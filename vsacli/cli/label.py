@@ -95,7 +95,8 @@ def label(
     ] = False,
     proba: Annotated[bool, typer.Option("--proba", help="Add a column <target>_proba_<class> for each class.")] = False,
     min_confidence: Annotated[
-        float | None, typer.Option(metavar="P", min=0, max=1, help="Leave less certain cells empty.")
+        float | None,
+        typer.Option(metavar="P", min=0, max=1, help="Leave less certain cells as they are (classes only)."),
     ] = None,
     proportions: ProportionsOption = None,
     proportions_from: ProportionsFrom = None,

@@ -60,6 +60,7 @@ def spell(job: Job, target: Target, answers: Answers) -> Labels:
         if options.min_confidence is not None:
             sure = certainty >= options.min_confidence
         values = target.spell_classes(codes[sure])
+        report.answered = count_by_class(codes, target.classes)
         report.filled = count_by_class(codes[sure], target.classes)
         report.mean_confidence = float(certainty.mean()) if len(rows) else None
         if options.confidence:

@@ -13,10 +13,10 @@ from vsacli.target.column import Target
 from vsacli.target.proportions import OPTION
 
 NOTED = 0.15
-"""Share of the filled cells that are of other classes than the labels would have them, beyond chance ..."""
+"""Share of the answers that are of other classes than the labels would have them, beyond chance ..."""
 
 FEWEST = 20
-"""... of so many filled cells at least."""
+"""... of so many answers at least."""
 
 
 def proportions_of(job: Job, target: Target) -> Proportions | None:
@@ -39,17 +39,18 @@ def proportions_of(job: Job, target: Target) -> Proportions | None:
 
 
 def note_on_shares(report: LabelReport) -> None:
-    """Name the option where the filled shares are far from those of the labels and nobody has said which are right."""
+    """Name the option where the shares of the answers are far from those of the labels and nobody has said them."""
     if report.kind != "classification" or report.assumed or report.checkpoint is None:
         return
-    given, filled = (np.array(list(counts.values()), float) for counts in (report.given, report.filled))
-    if len(given) < 2 or len(given) != len(filled) or filled.sum() < FEWEST:
+    given, answered = (np.array(list(counts.values()), float) for counts in (report.given, report.answered))
+    if len(given) < 2 or len(given) != len(answered) or answered.sum() < FEWEST:
         return
-    distance = np.abs(given / given.sum() - filled / filled.sum()).sum() / 2
+    distance = np.abs(given / given.sum() - answered / answered.sum()).sum() / 2
     chance = math.sqrt((len(given) - 1) / (2 * math.pi * given.sum()))  # of labels drawn at random, about
     if distance > NOTED + chance:
+        among = "answers" if report.left_empty else "filled labels"
         report.notes.append(
-            f"the classes are not as frequent among the filled labels as among the given ones; if you know their "
+            f"the classes are not as frequent among the {among} as among the given labels; if you know their "
             f"shares among all rows, {OPTION} "
             f"makes the labels better ({OPTION} labels if they were drawn at random)"
         )

@@ -130,8 +130,9 @@ def _add_up(report: LabelReport, parts: Sequence[Part], reports: dict[str, PartR
     """Complete the report of the whole with those of its parts, in the order of the parts."""
     ordered = [reports[part.name] for part in parts]
     for one in ordered:
-        for name, count in one.filled.items():
-            report.filled[name] = report.filled.get(name, 0) + count
+        for total, counts in ((report.answered, one.answered), (report.filled, one.filled)):
+            for name, count in counts.items():
+                total[name] = total.get(name, 0) + count
         report.left_empty += one.left_empty
         report.student_rows += one.student_rows
         report.device = report.device or one.device

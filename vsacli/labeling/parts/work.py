@@ -30,6 +30,7 @@ class PartReport:
     name: str
     rows: int
     missing: int
+    answered: dict[str, int] = field(default_factory=dict)
     filled: dict[str, int] = field(default_factory=dict)
     left_empty: int = 0
     confidence: float = 0.0  # summed over the missing cells
@@ -92,6 +93,7 @@ def _label_part(plan: Plan, part: Part, output: str, at_a_time: int, progress: P
         name=part.name,
         rows=table.n_rows,
         missing=len(rows),
+        answered=report.answered,
         filled=report.filled,
         left_empty=report.left_empty,
         confidence=(report.mean_confidence or 0.0) * len(rows),
