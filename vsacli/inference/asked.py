@@ -15,31 +15,25 @@ allows, and read again where it does not.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
 from dataclasses import dataclass
 from itertools import product
 from threading import Lock
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from vsacli.attributes.packed import take_rows
+from vsacli.inference.kept_contexts import KeptContexts, Key, Read
 from vsacli.inference.order import exact_hashes, signs
 from vsacli.inference.passes import PassRows
 from vsacli.inference.reading import Reading
 from vsacli.inference.side_by_side import side_by_side
-
-if TYPE_CHECKING:
-    from vsacli.nn.model import Context
 
 WINDOW = 8192
 """Rows that are asked about beside all their contexts before the next ones, up to `CONTEXTS` times as many ..."""
 
 CONTEXTS = 4
 """... if there are so many contexts, since not all of those are kept."""
-
-Key = tuple[int, int, int]
-"""A group of attributes, a context of labeled rows, a view."""
 
 Found = TypeVar("Found")
 
@@ -67,9 +61,11 @@ class Asking:
     reading : Reading
     beside : PassRows
         The unlabeled rows that are read, with all attributes.
+    kept : KeptContexts, optional
+        What was read before with the same labeled rows and the same rows beside them, to be used and added to.
     """
 
-    def __init__(self, reading: Reading, beside: PassRows) -> None:
+    def __init__(self, reading: Reading, beside: PassRows, kept: KeptContexts | None = None) -> None:
         self.reading = reading
         self._beside = beside
         contents = exact_hashes(beside.x)
@@ -80,9 +76,8 @@ class Asking:
             lambda c: reading.pass_rows(reading.support[reading.contexts[c]], reading.contexts[c]),
             len(reading.contexts),
         )
-        self._read: dict[Key, Future[tuple[np.ndarray, Context]]] = {}
-        self._kept = reading.contexts_kept  # torch has one thread in each of those that ask
-        self._lock = Lock()
+        self._kept = kept or KeptContexts()
+        self._most_kept = reading.contexts_kept  # now, since torch has one thread in each of those that ask
 
     def answers(self, read: np.ndarray, tell: Callable[[int], None]) -> Iterator[tuple[slice, np.ndarray]]:
         """The network's answers (rows, width) for slices of ``read``, one after the other.
@@ -162,26 +157,11 @@ class Asking:
                 pieces.append(piece)
         return pieces, sorted(questions, key=lambda question: (question.key, question.piece))
 
-    def _reads(self, key: Key) -> tuple[np.ndarray, Context]:
-        """The answers for the rows that are read, and what they leave for those that are asked about.
+    def _reads(self, key: Key) -> Read:
+        """The answers for the rows that are read, and what they leave for those that are asked about."""
+        return self._kept.get(key, lambda: self._read_now(*key), by=self.reading.runner, most=self._most_kept)
 
-        The thread that wants it first reads them; any other waits for that.
-        """
-        with self._lock:
-            mine = key not in self._read
-            if mine:
-                for old in list(self._read)[: max(0, len(self._read) + 1 - self._kept)]:
-                    del self._read[old]
-                self._read[key] = Future()
-            found = self._read[key]
-        if mine:
-            try:
-                found.set_result(self._read_now(*key))
-            except BaseException as e:
-                found.set_exception(e)
-        return found.result()
-
-    def _read_now(self, group: int, context: int, view: int) -> tuple[np.ndarray, Context]:
+    def _read_now(self, group: int, context: int, view: int) -> Read:
         reading = self.reading
         attributes, target = reading.groups[group], reading.target[reading.contexts[context]]
         sign = self._signs[view, attributes]

@@ -169,7 +169,7 @@ def _in_turn(
             yield rows, found, np.zeros(len(found), bool)
         return
     first, rows = TAUGHT + CHECKED, reading.rows[read]
-    asking = Asking(reading, reading.rows_beside(rows))
+    asking = Asking(reading, reading.rows_beside(rows), reading.known.contexts)
     parts = []
     for part, found in asking.answers(read[:first], tell):
         parts.append(found)
@@ -198,7 +198,7 @@ def _by_network(reading: Reading, read: np.ndarray, tell: Callable[[int], None])
     """The network's answers (rows, width) for slices of ``read``, one after the other."""
     if not reading.asks_about(len(read)):
         return answers_in_chunks(reading, read, tell)
-    return Asking(reading, reading.rows_beside(reading.rows[read])).answers(read, tell)
+    return Asking(reading, reading.rows_beside(reading.rows[read]), reading.known.contexts).answers(read, tell)
 
 
 class _Answers:

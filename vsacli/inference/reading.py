@@ -16,6 +16,7 @@ from vsacli.errors import DataError
 from vsacli.inference.class_groups import ClassGroups, ListedRows
 from vsacli.inference.config import MOST_ATTRIBUTES, InferenceConfig, attributes_together, wanted_beside
 from vsacli.inference.device import choose_device
+from vsacli.inference.kept_contexts import KeptContexts
 from vsacli.inference.order import attribute_groups, attribute_signatures, exact_hashes, reading_order, row_order
 from vsacli.inference.passes import PassRows, Runner, TargetScale, deal_contexts, kept_bytes, rows_that_fit
 from vsacli.inference.structure import GivenRows, KnownStructure, structure_of
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 LEAST_BESIDE = 64
 """Unlabeled rows to be read where all rows are then asked about; if memory has no room for them, chunks are read."""
+
+KEPT_BYTES = 64 << 20
+"""Of what all rows that are read leave, so that it is kept from one call to the next."""
 
 PIECE_CELLS, PIECE_ROWS = 6144, (64, 256)
 """Cells of a piece of rows that are asked about at once, which a cache holds, and its fewest and most rows ..."""
@@ -55,6 +59,8 @@ class Known:
         Of the classes of such a table, if there are many.
     beside : ndarray of float32, shape (k, M), optional
         Unlabeled rows of such a table, for all others to be asked about beside them (:meth:`Reading.kept_beside`).
+    contexts : KeptContexts, optional
+        What was read for that, so that the next rows need not wait for it again.
     """
 
     signatures: np.ndarray | None = None
@@ -62,6 +68,7 @@ class Known:
     proportions: Proportions | None = None
     groups: ClassGroups | None = None
     beside: np.ndarray | None = None
+    contexts: KeptContexts | None = None
 
 
 class Reading:
@@ -215,6 +222,12 @@ class Reading:
         return max(1, kept_bytes(self.runner, max(map(len, self.groups))))
 
     @property
+    def _bytes_of_contexts(self) -> int:
+        """What is read for rows that are asked about, all contexts, groups and views together."""
+        rows = sum(map(len, self.contexts)) + len(self.contexts) * self.rows_read_beside
+        return self._kept_bytes * rows * len(self.groups) * self.config.views
+
+    @property
     def given(self) -> GivenRows:
         """The rows in the orders in which they are read, without repetitions of unlabeled ones."""
         order, first = self.unlabeled_order
@@ -302,7 +315,11 @@ class Reading:
             asked, structure = self.runner.can_be_asked and rows > self.config.chunk_rows, None
         else:
             asked, structure = self.asks_about(rows), self.structure
-        return Known(self.signatures, structure, None, groups, self.kept_beside()) if asked else None
+        if not asked:
+            return None
+        keeps = groups is None and self._bytes_of_contexts <= KEPT_BYTES
+        contexts = KeptContexts() if keeps else None
+        return Known(self.signatures, structure, None, groups, self.kept_beside(), contexts)
 
     def attributes(self, rows: np.ndarray, group: np.ndarray) -> np.ndarray:
         """A group of attributes of some rows of the table, float32 (rows, attributes)."""
