@@ -112,6 +112,11 @@ def test_random_codes_and_hashes_are_ids(seed: int, n: int) -> None:
     assert reason(text(*counted)).startswith("an id")
 
 
+def test_a_letter_before_a_number_is_read_as_any_other_letter_is() -> None:
+    numbers = range(100_007, 100_007 + 3 * N, 3)
+    assert reason(text(*(f"C{i}" for i in numbers))).replace("C1", "K1") == reason(text(*(f"K{i}" for i in numbers)))
+
+
 def test_stretches_that_repeat_anywhere_make_it_text() -> None:
     rng = np.random.default_rng(5)
     cells = ["".join(rng.choice(list("bcdfgklmnprst"), 4)) + ("ova", "sen")[i % 2] for i in range(N)]

@@ -118,9 +118,10 @@ def id_reason_of_text(name: str, cells: Distinct, examples: list[str]) -> str | 
 
 
 def is_hexadecimal(values: pa.Array) -> bool:
-    """Whether (nearly) all values are hexadecimal codes, such as UUIDs and hashes."""
+    """Whether (nearly) all values are hexadecimal codes, such as UUIDs and hashes, and not a letter before a number."""
     matched = pc.and_(pc.match_substring_regex(values, _HEXADECIMAL), pc.match_substring_regex(values, r"[0-9]"))
-    return bool(pc.mean(matched).as_py() >= NEARLY_ALL)
+    mixed = pc.match_substring_regex(values, r"[0-9].*[a-fA-F]")
+    return bool(pc.mean(matched).as_py() >= NEARLY_ALL and pc.mean(mixed).as_py() >= 0.5)
 
 
 def is_free_text(cells: Distinct) -> bool:
