@@ -17,8 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import product
-from threading import Lock
-from typing import TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,14 +27,16 @@ from vsacli.inference.order import exact_hashes, signs
 from vsacli.inference.passes import PassRows
 from vsacli.inference.reading import Reading
 from vsacli.inference.side_by_side import side_by_side
+from vsacli.support.once import Once
+
+if TYPE_CHECKING:
+    from vsacli.structure import RowStructure
 
 WINDOW = 8192
 """Rows that are asked about beside all their contexts before the next ones, up to `CONTEXTS` times as many ..."""
 
 CONTEXTS = 4
 """... if there are so many contexts, since not all of those are kept."""
-
-Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -72,10 +73,7 @@ class Asking:
         self._by_contents = np.argsort(contents)
         self._contents = contents[self._by_contents]
         self._signs = signs(reading.signatures, reading.config.views, reading.config.seed)
-        self._given = cached_by_threads(
-            lambda c: reading.pass_rows(reading.support[reading.contexts[c]], reading.contexts[c]),
-            len(reading.contexts),
-        )
+        self._given: Once[int, PassRows] = Once()  # labeled rows, by context
         self._kept = kept or KeptContexts()
         self._most_kept = reading.contexts_kept  # now, since torch has one thread in each of those that ask
 
@@ -102,7 +100,7 @@ class Asking:
         pieces, questions = self._questions(contents, places >= 0)
         if len({question.key for question in questions}) == 1:
             self._reads(questions[0].key)  # with all threads, rather than by one for which the others wait
-        structure = cached_by_threads(lambda piece: reading.structure_of(rows[pieces[piece]]), len(pieces))
+        structure: Once[int, RowStructure | None] = Once()  # by piece
 
         def ask(number: int) -> np.ndarray:
             question = questions[number]
@@ -111,7 +109,7 @@ class Asking:
             if places[piece[0]] >= 0:
                 return answers[places[piece]]
             x = reading.attributes(rows[piece], group) * self._signs[question.view, group]
-            asked = PassRows(x, structure(question.piece))
+            asked = PassRows(x, structure.get(question.piece, lambda: reading.structure_of(rows[piece])))
             return reading.runner.ask(
                 context, len(reading.contexts[question.context]), asked, reading.config.least_chunk
             )
@@ -165,23 +163,13 @@ class Asking:
         reading = self.reading
         attributes, target = reading.groups[group], reading.target[reading.contexts[context]]
         sign = self._signs[view, attributes]
-        given, beside = (
-            PassRows(rows.x[:, attributes] * sign, rows.structure) for rows in (self._given(context), self._beside)
-        )
+        labeled = self._given.get(context, lambda: self._labeled(context))
+        given, beside = (PassRows(rows.x[:, attributes] * sign, rows.structure) for rows in (labeled, self._beside))
         return reading.runner.read(given, target, beside, reading.config.least_chunk)
 
-
-def cached_by_threads(look_up: Callable[[int], Found], n: int) -> Callable[[int], Found]:
-    """``look_up`` of 0 to n - 1, each done once: the threads that want the same wait for the first of them."""
-    locks, found = [Lock() for _ in range(n)], dict[int, Found]()
-
-    def get(number: int) -> Found:
-        with locks[number]:
-            if number not in found:
-                found[number] = look_up(number)
-            return found[number]
-
-    return get
+    def _labeled(self, context: int) -> PassRows:
+        positions = self.reading.contexts[context]
+        return self.reading.pass_rows(self.reading.support[positions], positions)
 
 
 class _Averages:

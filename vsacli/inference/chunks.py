@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import lru_cache
-from threading import Lock
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +17,7 @@ from vsacli.inference.order import signs
 from vsacli.inference.passes import PassRows
 from vsacli.inference.reading import Reading
 from vsacli.inference.side_by_side import side_by_side
+from vsacli.support.once import Once
 
 if TYPE_CHECKING:
     from vsacli.structure import RowStructure
@@ -68,8 +67,7 @@ class _Questions:
         self.reading = reading
         self._read, self._chunks = read, chunks
         self._signs = signs(reading.signatures, reading.config.views, reading.config.seed)
-        self._kept = lru_cache(_KEPT)(self._look_up)
-        self._lock = Lock()
+        self._structures: Once[int, tuple[RowStructure | None, list[RowStructure | None]]] = Once()  # by chunk
 
     def __len__(self) -> int:
         return len(self._chunks) * len(self.reading.groups)
@@ -100,10 +98,7 @@ class _Questions:
 
     def _structure(self, i: int) -> tuple[RowStructure | None, list[RowStructure | None]]:
         """The structure of a chunk and of its contexts, looked up once for all groups of attributes."""
-        if len(self.reading.groups) == 1:  # nothing to keep, and no thread need wait for another
-            return self._look_up(i)
-        with self._lock:
-            return self._kept(i)
+        return self._structures.get(i, lambda: self._look_up(i), _KEPT)
 
     def _look_up(self, i: int) -> tuple[RowStructure | None, list[RowStructure | None]]:
         reading = self.reading

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Future
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from vsacli.support.once import Once
 
 if TYPE_CHECKING:
     from vsacli.inference.passes import Runner
@@ -21,14 +22,11 @@ Read = tuple["np.ndarray", "Context"]
 
 
 class KeptContexts:
-    """What was read, by a network on a device, for the rows that are asked about beside it.
-
-    Whoever wants something first reads it, and other threads wait for that. A pickle or copy is empty.
-    """
+    """What was read, by a network on a device, for the rows that are asked about beside it. A copy is empty."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._read: dict[Key, Future[Read]] = {}
+        self._read: Once[Key, Read] = Once()
         self._by: tuple[object, object] | None = None
 
     def get(self, key: Key, read: Callable[[], Read], *, by: Runner, most: int) -> Read:
@@ -38,22 +36,9 @@ class KeptContexts:
         """
         with self._lock:
             if self._by is None or self._by[0] is not by.model or self._by[1] != by.device:
-                self._by, self._read = (by.model, by.device), {}
-            mine = key not in self._read
-            if mine:
-                for old in list(self._read)[: max(0, len(self._read) + 1 - most)]:
-                    del self._read[old]
-                self._read[key] = Future()
-            found = self._read[key]
-        if mine:
-            try:
-                found.set_result(read())
-            except BaseException as e:
-                with self._lock:
-                    if self._read.get(key) is found:  # the next one tries again
-                        del self._read[key]
-                found.set_exception(e)
-        return found.result()
+                self._by, self._read = (by.model, by.device), Once()
+            kept = self._read
+        return kept.get(key, read, most)
 
     def __reduce__(self) -> Any:
         return KeptContexts, ()
