@@ -111,3 +111,18 @@ def test_a_table_without_the_label_column_takes_the_form_alone(vsa, write):
     assert [row["label"] for row in rows_of(result.stdout)] == ["low", "high"] * 7
     assert "has no column 'label': it was added as the last one" in result.stderr
     assert "not used" not in result.stderr
+
+
+def test_columns_that_only_the_merged_tables_have_are_named(vsa, write):
+    """The labels all differ: their first rows are looked at as further headers might be, in every column."""
+    rows = [f"{i},{i * i % 17},{i + 0.5}" for i in range(30)]
+    old = [
+        write(f"{k}.csv", "\n".join(["x,z,y,seen", *(f"{r},s{len(r)}" for r in rows[k::2])]).encode()) for k in (0, 1)
+    ]
+    new = write("new.csv", "\n".join(["x,z,y", *(f"{i + 0.25},{i}," for i in range(9)), f"{rows[3]}"]).encode())
+    result = vsa("label", new, "-t", "y", "--labeled", old[0], "--labeled", old[1])
+    assert result.code == 0, result.stderr
+    assert f"not used, because {new} has no such columns, only {old[0]} and {old[1]}: seen" in result.stderr
+    one = vsa("label", new, "-t", "y", "--labeled", old[1])  # of which a row stands in the new table
+    assert one.code == 0, one.stderr
+    assert f"not used, because {new} has no such columns, only {old[1]}: seen" in one.stderr

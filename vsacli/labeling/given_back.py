@@ -195,8 +195,11 @@ def _one_table(contexts: Sequence[LabeledContext], name: str, target: str) -> Ta
         names.append(target)
     used = {context.source.columns[k] for context in contexts for k in context.matched_in_source()}
     more = dict.fromkeys(n for c in contexts for n in c.source.columns if n not in used and n != target)
-    names += [n for n in more if n not in names]
     rows = sum(context.n_rows for context in contexts)
+    for unused in more:  # to be named in a note; no cell of them is needed
+        if unused not in names:
+            cells[len(names)] = pa.nulls(rows)
+            names.append(unused)
     return HeldTable(name, names, rows, cells, decimal=table.decimal, is_text=table.is_text)
 
 

@@ -109,7 +109,7 @@ def _note_on_unused(names: Sequence[str], where: Table, other: Table, target: st
     names = [name for name in names if _normal(name) != _normal(target) and name not in ours]
     if not names:
         return []
-    return [f"not used, because only {where.name} has them and {other.name} does not: {some(names, 8)}"]
+    return [f"not used, because {other.name} has no such columns, only {where.name}: {some(names, 8)}"]
 
 
 class StackedTable:
