@@ -9,7 +9,7 @@ from vsacli.evaluation.episodes import make_episode
 from vsacli.evaluation.intervals import Interval, wilson
 from vsacli.evaluation.metrics import certain_half_accuracy
 from vsacli.evaluation.table_answer import CurvePoint, MethodAnswers, TableAnswer
-from vsacli.evaluation.verdict import Verdict, better_rival, confusion, growth, suspicious_rows, threshold, verdict
+from vsacli.evaluation.verdict import Verdict, confusion, growth, suspicious_rows, threshold, verdict
 
 
 def answered(class_table, confidence: np.ndarray, right: np.ndarray) -> tuple[TableAnswer, MethodAnswers]:
@@ -88,16 +88,6 @@ def test_a_method_that_failed(class_table) -> None:
     answer, method = answered(class_table, np.full(6, 0.9), np.ones(6, bool))
     method.error = "RuntimeError: no"
     assert verdict(answer, method) == Verdict("No answer: m failed (RuntimeError: no).", None)
-
-
-def test_another_method_that_is_clearly_better_is_named(class_table) -> None:
-    answer, method = answered(class_table, np.full(100, 0.9), np.arange(100) % 5 > 1)
-    rival = MethodAnswers("tree", probs=method.probs, figures={"accuracy": wilson(0.65, 100)})
-    answer.methods.append(rival)
-    assert better_rival(answer, method) is None
-    rival.figures["accuracy"] = wilson(0.8, 100)
-    assert better_rival(answer, method) == "tree is better on this table: 80% of the hidden labels right."
-    assert better_rival(answer, rival) is None
 
 
 def test_contradicted_labels_the_surest_first(class_table) -> None:

@@ -15,11 +15,11 @@ from vsacli.cli.sections import COMMAND, width
 from vsacli.evaluation.expected import Expected
 from vsacli.evaluation.file import EncodedFile
 from vsacli.evaluation.intervals import Interval
+from vsacli.evaluation.rival import better_rival
 from vsacli.evaluation.table_answer import ALL_LABELS, MethodAnswers, TableAnswer
 from vsacli.evaluation.verdict import (
     MANY,
     Verdict,
-    better_rival,
     confusion,
     growth,
     known_before,

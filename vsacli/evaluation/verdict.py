@@ -150,19 +150,6 @@ def _numbers(answer: TableAnswer, method: MethodAnswers) -> Verdict:
     return Verdict(f"{word}: {error}; {share}.{bars}", "label" if r2.value >= ROUGH else "label more")
 
 
-def better_rival(answer: TableAnswer, method: MethodAnswers) -> str | None:
-    """A sentence if another method's figure lies above the whole interval of this one's; None if none does."""
-    if method.error is not None:
-        return None
-    name = "accuracy" if method.probs is not None else "r2"
-    others = [m for m in answer.methods if m is not method and m.error is None]
-    best = max(others, key=lambda m: m.figures[name].value, default=None)
-    if best is None or not best.figures[name].value > method.figures[name].high:
-        return None
-    what = "of the hidden labels right" if name == "accuracy" else "of the variance explained"
-    return f"{best.label} is better on this table: {_percent(best.figures[name].value)} {what}."
-
-
 def known_before(expected: Expected, n_labels: int, n_classes: int) -> str | None:
     """A sentence on what the network got on other tables with as many labels; None if such were not tried."""
     found = expected.at(n_labels, n_classes)

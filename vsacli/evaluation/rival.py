@@ -1,0 +1,50 @@
+"""Whether another method is better on a table than the network, by the same hidden labels and beyond chance."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vsacli.baselines.base import Floats
+from vsacli.evaluation.table_answer import MethodAnswers, TableAnswer
+
+CHANCE = 0.05  # of naming a method that is no better, however many there are
+FLIPS, AT_ONCE = 9999, 1000  # random signs for the differences of all rows
+
+
+def better_rival(answer: TableAnswer, method: MethodAnswers) -> str | None:
+    """A sentence on the best other method, if it is better than this one beyond chance; else None.
+
+    The test is paired, by rows: if both methods are equally good, the difference of their scores in a row (how often
+    its label came out right, or the squared error) is as likely to have the other sign. The chance of a lead as large
+    is multiplied by the number of other methods, since the best of them is compared.
+    """
+    if method.error is not None:
+        return None
+    name = "accuracy" if method.probs is not None else "r2"
+    others = [m for m in answer.methods if m is not method and m.error is None]
+    best = max(others, key=lambda m: m.figures[name].value, default=None)
+    if best is None or chance_of_lead(answer, best, method) * len(others) > CHANCE:
+        return None
+    what = "of the hidden labels right" if name == "accuracy" else "of the variance explained"
+    return f"{best.label} is better on this table: {100 * best.figures[name].value:.0f}% {what}."
+
+
+def chance_of_lead(answer: TableAnswer, ahead: MethodAnswers, behind: MethodAnswers) -> float:
+    """How often random signs of the rows' differences give a lead as large: between 1 / 10,000 and 1."""
+    weight = np.bincount(answer.counted, minlength=len(answer.rows))
+    lead = weight * (_scores(answer, ahead) - _scores(answer, behind))  # (n,)
+    rng = np.random.default_rng(0)
+    least = lead.sum() - 1e-9 * np.abs(lead).sum()  # sums in another order are equal
+    as_large = 0
+    for start in range(0, FLIPS, AT_ONCE):
+        signs = rng.integers(0, 2, (min(AT_ONCE, FLIPS - start), len(lead)), np.int8) * 2 - 1
+        as_large += int((signs @ lead >= least).sum())
+    return (1 + as_large) / (1 + FLIPS)
+
+
+def _scores(answer: TableAnswer, method: MethodAnswers) -> Floats:
+    """What each row contributes to the figure, over all repeats, (n,): more is better."""
+    if method.probs is not None:
+        return (method.probs.argmax(axis=2) == answer.answer).mean(axis=0)
+    assert method.mean is not None
+    return -np.square(method.mean - answer.answer).mean(axis=0)
