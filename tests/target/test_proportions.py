@@ -26,6 +26,14 @@ def test_shares_percentages_and_counts_are_scaled_to_sum_1():
     assert shares({"ant": 1, "bee": 1, "wasp": 6}) == [0.125, 0.125, 0.75]
 
 
+def test_shares_that_are_not_1_together_are_told() -> None:
+    found, notes = shares_of({"ant": 0.3, "bee": 0.4, "wasp": 0.4}, CLASSES, GIVEN)
+    assert notes == ["the shares of --proportions are 110% together: each is divided by that"]
+    np.testing.assert_allclose(found, np.array([0.3, 0.4, 0.4]) / 1.1)
+    for known in ({"ant": 0.33, "bee": 0.33, "wasp": 0.33}, {"ant": 3, "bee": 4, "wasp": 4}):
+        assert shares_of(known, CLASSES, GIVEN)[1] == []
+
+
 def test_one_class_may_be_left_out_of_shares():
     assert shares({"ant": 0.5, "wasp": 0.2}) == [0.5, 0.3, 0.2]
     assert shares({"ant": 0.5, "bee": 0.5}) == [0.5, 0.5, 0]

@@ -16,6 +16,9 @@ from vsacli.target.missing import normalize
 
 OPTION = "--proportions"
 
+ROUNDED = 0.015
+"""So far from 1 the sum of shares may be without a note: thirds of 33%, percentages without a digit after the point."""
+
 
 @dataclass(frozen=True)
 class CountedLabels:
@@ -96,7 +99,10 @@ def shares_of(
         raise UsageError(f"{option} leaves {_named(classes, absent)} out; name every class but one, or all")
     if total <= 0:
         raise UsageError(f"{option}: all shares are 0; give at least one class a share")
-    return np.array([values[c] for c in range(len(classes))]) / total, []
+    notes = []
+    if max(values.values()) < 1 and abs(total - 1) > ROUNDED:  # else they are counts
+        notes.append(f"the shares of {option} are {100 * total:.3g}% together: each is divided by that")
+    return np.array([values[c] for c in range(len(classes))]) / total, notes
 
 
 def _counted(known: CountedLabels, classes: Sequence[Any]) -> tuple[np.ndarray, list[str]]:
