@@ -27,7 +27,7 @@ def choose_device(name: str) -> torch.device:
     if kind not in there or (index and not index.isdecimal()) or name.endswith(":"):
         raise UsageError(f"unknown device {name!r}; use auto, cpu, cuda or mps")
     if not there[kind]:
-        raise UsageError(f"device {name} is not available here; use the device cpu")
+        raise UsageError(f"device {name} is not available here; use cpu")
     count = torch.cuda.device_count() if kind == "cuda" else 1
     if index and int(index) >= count:
         raise UsageError(f"device {name} is not available here: there is {kind}:0 to {kind}:{count - 1}")
