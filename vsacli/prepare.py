@@ -71,6 +71,11 @@ class Attributes(Generic[X]):
         return dict(self.encoder.used)
 
     @property
+    def further(self) -> np.ndarray:
+        """Which attributes one reading of the network does without, bool (M,)."""
+        return self.encoder.further
+
+    @property
     def source(self) -> np.ndarray:
         """Which column in use each attribute comes from, int32 (M,): those of one column share a number."""
         widths = self.encoder.widths

@@ -35,6 +35,20 @@ def test_many_texts_are_fitted_on_a_sample(monkeypatch: pytest.MonkeyPatch) -> N
     assert np.isfinite(x).all()
 
 
+def test_a_column_of_many_texts_has_further_components(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, encoder = encode(text(*sentences(220)[:210], *[""] * 10))
+    assert encoder.attribute_names[-25:] == [*(f"c text {k}" for k in range(1, 25)), "c is given"]
+    assert encoder.further.tolist()[-25:] == [False] * 6 + [True] * 18 + [False]
+    assert x.shape == (220, 25)
+    few, encoder = encode(text(*sentences(199)))
+    assert few.shape == (199, 6)
+    assert not encoder.further.any()
+    from vsacli.attributes import text as texts
+
+    monkeypatch.setattr(texts, "MANY_TEXTS", (200, 205))
+    assert encode(text(*sentences(206)))[0].shape == (206, 6)
+
+
 def test_texts_of_few_ngrams_are_told_apart_by_them() -> None:
     cells = [f"{'ab' * (i + 1)}" for i in range(30)]  # aba and bab, and where a word begins and ends
     x, encoder = encode(text(*cells, *cells))

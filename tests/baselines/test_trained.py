@@ -49,6 +49,19 @@ def test_numbers_are_those_of_the_forward_pass(tmp_path: Path, line) -> None:
     np.testing.assert_allclose(prediction.std, output.var[0, :, 0].sqrt().numpy(), rtol=1e-3)
 
 
+def test_attributes_that_one_reading_does_without_are_those_of_the_episode(tmp_path: Path, blobs) -> None:
+    ref, _ = untrained(tmp_path / "c", "classification")
+    episode = blobs(n_unlabeled=9)
+    method, rng = make_method("vsa", checkpoint=ref), np.random.default_rng(0)
+    further = np.arange(episode.x.shape[1]) == 0
+    both, whole, without = (
+        method.fit_predict(replace(episode, x=x, further=marks), rng).probabilities
+        for x, marks in ((episode.x, further), (episode.x, None), (episode.x[:, ~further], None))
+    )
+    np.testing.assert_allclose(both, (whole + without) / 2, atol=1e-6)
+    assert np.abs(whole - without).max() > 1e-4
+
+
 def test_a_class_without_label_gets_nothing(tmp_path: Path, blobs) -> None:
     ref, _ = untrained(tmp_path / "c", "classification")
     episode = blobs(n_classes=3, n_unlabeled=9)

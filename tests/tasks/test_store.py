@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ def make_store() -> TableStore:
     a.x[3, 1] = np.nan
     a.y[5] = -1
     b.y[7] = np.nan
+    a = replace(a, further=np.arange(a.x.shape[1]) == 1)
     return TableStore([a, b, table_of("ü", family="a", split="valid", classes=2)], [("c", "too small")])
 
 
@@ -33,6 +35,8 @@ def test_what_is_saved_is_loaded(tmp_path: Path):
             np.testing.assert_array_equal(old, new)
         for name in ("name", "family", "kind", "n_classes", "split", "weight", "tags"):
             assert getattr(before, name) == getattr(after, name)
+        assert after.further is not None
+        assert after.further.tolist() == [j == 1 and before.name == "a" for j in range(before.x.shape[1])]
 
 
 def test_an_empty_store(tmp_path: Path):

@@ -306,6 +306,7 @@ class Asking:
         from vsacli.checkpoints.resolve import load_checkpoint
         from vsacli.inference.config import InferenceConfig, check_classes
         from vsacli.inference.predict import predict
+        from vsacli.inference.reading import Known
         from vsacli.labeling.answers import certain
 
         if target.kind == "classification" and len(target.classes) == 1:
@@ -313,15 +314,16 @@ class Asking:
         check_classes(len(target.classes))
         checkpoint = load_checkpoint(self._options.checkpoint, kind=target.kind)
         config = InferenceConfig(device=self._options.device, seed=self._options.seed)
+        further = Known(further=self._attributes.further)
         values = target.codes if target.kind == "classification" else target.numbers
         y, n_classes = values[labeled], len(target.classes) if target.kind == "classification" else 0
         if n_classes and len(np.unique(y)) < n_classes:  # of many labels a sample that lacks a class
             kept, y = np.unique(y, return_inverse=True)
-            found = predict(checkpoint, x, known, y, len(kept), config=config)
+            found = predict(checkpoint, x, known, y, len(kept), config=config, known=further)
             proba = np.zeros((len(found.probabilities), n_classes), np.float32)
             proba[:, kept] = found.probabilities
             return replace(found, proba=proba)
-        return predict(checkpoint, x, known, y, n_classes, config=config)
+        return predict(checkpoint, x, known, y, n_classes, config=config, known=further)
 
     def _guesses(self, answers: Answers, target: Target, rows: np.ndarray) -> dict[int, tuple[str, str]]:
         """Of each row: the guess and how certain it is, as they are written."""

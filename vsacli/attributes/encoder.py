@@ -15,6 +15,7 @@ from vsacli.attributes.choose import AnId, Fitted, LeftOut, fit_column
 from vsacli.attributes.column_encoders import ColumnEncoder
 from vsacli.attributes.column_kinds import MIN_SEQUENCE, NEARLY_ALL, says_id
 from vsacli.attributes.given import GivenEncoder, GivenPatterns, OnlyGivenEncoder, filled_cells, given_rows, with_given
+from vsacli.attributes.text import TextEncoder
 from vsacli.errors import ResourceError
 from vsacli.tables.arrow_types import simplified
 
@@ -76,6 +77,11 @@ class AttributeEncoder:
     def widths(self) -> list[int]:
         """Number of attributes of each column in use, in order; columns of one name stay apart."""
         return [len(encoder.names) for encoder in self._encoders.values()]
+
+    @property
+    def further(self) -> np.ndarray:
+        """Which attributes one reading does without, bool (M,): further components of text."""
+        return np.concatenate([np.zeros(0, bool), *map(_further, self._encoders.values())])
 
     @property
     def widths_by_key(self) -> dict[Key, int]:
@@ -228,6 +234,14 @@ class AttributeEncoder:
         shown = name if number == 1 else f"{name} ({number})"
         self.attribute_names += [f"{shown} {suffix}".rstrip() for suffix in encoder.names]
         return encoded
+
+
+def _further(encoder: ColumnEncoder) -> np.ndarray:
+    inner = encoder.inner if isinstance(encoder, GivenEncoder) else encoder
+    found = np.zeros(len(encoder.names), bool)
+    if isinstance(inner, TextEncoder):
+        found[len(inner.names) - inner.further : len(inner.names)] = True
+    return found
 
 
 def columns_of(frame: pd.DataFrame | np.ndarray) -> list[tuple[str, pa.Array]]:

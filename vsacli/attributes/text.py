@@ -17,7 +17,15 @@ if TYPE_CHECKING:
     from sklearn.decomposition import TruncatedSVD
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-N_COMPONENTS = 6
+LEADING, MOST = 6, 24
+"""Components of a column: the leading ones, and those of a column of as many distinct texts as `MANY_TEXTS` says.
+
+The leading ones say what sets texts apart most. The further ones know more, but with few labels they are noise as often
+as not, so the network reads a table with and without them."""
+
+MANY_TEXTS = 200, 20_000
+"""Fewer texts do not tell further components well, and more of them take too long."""
+
 MAX_FIT = 20_000
 """Most distinct texts that the decomposition is fitted on; of more, a seeded sample from the whole column."""
 
@@ -31,7 +39,7 @@ _MAX_CHARACTERS = 100_000_000  # of the whole column; longer cells are cut, to b
 
 
 class TextEncoder:
-    """A column of text: tf-idf of character trigrams, reduced to `N_COMPONENTS` numbers by a truncated SVD.
+    """A column of text: tf-idf of character trigrams, reduced to `LEADING` or `MOST` numbers by a truncated SVD.
 
     In scripts that set no spaces between words, of single characters and pairs: a word is about that long.
 
@@ -54,6 +62,11 @@ class TextEncoder:
     def names(self) -> list[str]:
         return [f"text {i + 1}" for i in range(len(self._scales))]
 
+    @property
+    def further(self) -> int:
+        """How many of the last attributes are components that one reading does without."""
+        return max(0, len(self._scales) - LEADING)
+
     @classmethod
     def fit(cls, cells: Distinct, seed: int) -> tuple[TextEncoder, np.ndarray]:
         """Fit on distinct cells; return the encoder and the column's attributes, float32 (n, m)."""
@@ -73,9 +86,11 @@ class TextEncoder:
             how |= {"analyzer": "char", "ngram_range": (1, 2)}  # a word is a character or two
         tfidf = TfidfVectorizer(**how)
         weighted: Any = tfidf.fit_transform(_cut(texts, max_length))
+        few, many = MANY_TEXTS
+        wanted = MOST if few <= k <= many and min(weighted.shape) > MOST else LEADING
         svd = None
-        if min(weighted.shape) > N_COMPONENTS:
-            svd = TruncatedSVD(N_COMPONENTS, random_state=seed).fit(weighted)
+        if min(weighted.shape) > wanted:
+            svd = TruncatedSVD(wanted, random_state=seed).fit(weighted)
         components = _components(tfidf, svd, cells.values, max_length)
         # Sums over the sorted distinct texts, so that the order of the rows does not change a bit.
         weights = cells.counts / cells.n_observed
@@ -102,9 +117,9 @@ def _cut(texts: pa.Array, max_length: int) -> list[str]:
 
 
 def _components(tfidf: TfidfVectorizer, svd: TruncatedSVD | None, values: pa.Array, max_length: int) -> np.ndarray:
-    """Reduced texts, float32 (k, at most `N_COMPONENTS`), in chunks."""
+    """Reduced texts, float32 (k, components), in chunks."""
     parts = []
     for start in range(0, len(values), _CHUNK):
         weighted: Any = tfidf.transform(_cut(values.slice(start, _CHUNK), max_length))
-        parts.append(weighted[:, :N_COMPONENTS].toarray() if svd is None else svd.transform(weighted))
+        parts.append(weighted[:, :LEADING].toarray() if svd is None else svd.transform(weighted))
     return np.concatenate(parts)

@@ -46,6 +46,7 @@ class Trained:
         """One pass of the network over labeled and unlabeled rows."""
         from vsacli.inference.config import InferenceConfig
         from vsacli.inference.predict import predict
+        from vsacli.inference.reading import Known
 
         labeled = np.arange(len(episode.x)) < episode.n_labeled
         y = episode.y[labeled]
@@ -59,6 +60,7 @@ class Trained:
             codes,
             len(seen),
             config=InferenceConfig(device=self.device, seed=seed_from(rng)),
+            known=Known(further=episode.further),
         )
         if classes:
             found = np.asarray(answer.proba, np.float64)

@@ -203,7 +203,7 @@ class VSAEstimator(BaseEstimator):
             self._labels,
             self._n_classes,
             self._config(),
-            replace(self._known or Known(), proportions=self._proportions),
+            replace(self._known or Known(), proportions=self._proportions, further=self._encoder.further),
         )
         found = answer(reading)
         if remember:

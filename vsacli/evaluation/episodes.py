@@ -140,6 +140,7 @@ def make_episode(
         scored=np.ones(len(unlabeled), bool) if scored is None else scored,
         name=table.name,
         family=table.family or table.name,
+        further=table.further,
     )
     return DrawnEpisode(episode, rows, center, spread, scale)
 

@@ -102,7 +102,12 @@ class _Questions:
             codes[codes >= 0],
             len(self._groups.groups[group]),
             replace(reading.config, at_a_time=1),  # groups are asked side by side already
-            Known(reading.signatures, self._groups.structures[group], beside=self._beside[group]),
+            Known(
+                reading.signatures,
+                self._groups.structures[group],
+                beside=self._beside[group],
+                further=reading.known.further,
+            ),
         )
         order, _ = part.unlabeled_order
         out = np.empty((len(order), part.n_classes), np.float32)

@@ -59,6 +59,8 @@ class Known:
         Of the classes of such a table, if there are many.
     beside : ndarray of float32, shape (k, M), optional
         Unlabeled rows of such a table, for all others to be asked about beside them (:meth:`Reading.kept_beside`).
+    further : ndarray of bool, shape (M,), optional
+        Attributes that the network reads the table without as well as with; the answers are averaged.
     contexts : KeptContexts, optional
         What was read for that, so that the next rows need not wait for it again.
     """
@@ -68,6 +70,7 @@ class Known:
     proportions: Proportions | None = None
     groups: ClassGroups | None = None
     beside: np.ndarray | None = None
+    further: np.ndarray | None = None
     contexts: KeptContexts | None = None
 
 
@@ -127,10 +130,19 @@ class Reading:
 
     @cached_property
     def groups(self) -> list[np.ndarray]:
-        """Attributes that are read together, in the order in which they are read."""
+        """Attributes that are read together, in the order in which they are read.
+
+        Those without the further ones, if there are any, come first.
+        """
         sizes = attributes_together(self.config, self.checkpoint.kind, len(self.support))
-        chosen = self.chosen
-        return [chosen[group] for group in attribute_groups(self.signatures[chosen], *sizes, self.config.seed)]
+        chosen, further = [self.chosen], self.known.further
+        if further is not None and 0 < further[self.chosen].sum() < len(self.chosen):
+            chosen.insert(0, self.chosen[~further[self.chosen]])
+        return [
+            some[group]
+            for some in chosen
+            for group in attribute_groups(self.signatures[some], *sizes, self.config.seed)
+        ]
 
     @cached_property
     def chosen(self) -> np.ndarray:
@@ -319,7 +331,7 @@ class Reading:
             return None
         keeps = groups is None and self._bytes_of_contexts <= KEPT_BYTES
         contexts = KeptContexts() if keeps else None
-        return Known(self.signatures, structure, None, groups, self.kept_beside(), contexts)
+        return Known(self.signatures, structure, None, groups, self.kept_beside(), self.known.further, contexts)
 
     def attributes(self, rows: np.ndarray, group: np.ndarray) -> np.ndarray:
         """A group of attributes of some rows of the table, float32 (rows, attributes)."""

@@ -54,6 +54,7 @@ def column_importances(
     columns: Sequence[tuple[int, int]],
     options: LabelOptions,
     progress: Progress,
+    further: np.ndarray | None = None,
 ) -> list[ColumnImportance]:
     """How much the answers change when a column is shuffled among the unlabeled rows.
 
@@ -70,6 +71,8 @@ def column_importances(
     options : LabelOptions
         The device and the seed.
     progress : callable
+    further : ndarray of bool, shape (M,), optional
+        As of `vsacli.inference.reading.Known`.
 
     Returns
     -------
@@ -87,7 +90,9 @@ def column_importances(
     rows = np.concatenate([np.flatnonzero(labeled), unlabeled])
     x, given = x[rows], labeled[rows]
     moved = np.flatnonzero(~given)
-    known = Known(attribute_signatures(x))  # before anything is shuffled: rows and attributes stay in their places
+    known = Known(
+        attribute_signatures(x), further=further
+    )  # before anything is shuffled: rows and attributes stay in their places
     config = InferenceConfig(device=options.device, seed=options.seed)
 
     def ask(x: np.ndarray) -> Answers:

@@ -99,7 +99,7 @@ def study(run: LabelingRun, config: StudyConfig, progress: Progress) -> Study:
             from vsacli.insight.column_importance import column_importances
 
             found.importance = column_importances(
-                run.checkpoint, x, given, y, n_classes, run.columns, run.options, progress
+                run.checkpoint, x, given, y, n_classes, run.columns, run.options, progress, run.attributes.further
             )
     return found
 

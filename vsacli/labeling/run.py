@@ -173,14 +173,14 @@ def label_table(
         if keep or table.n_rows < prepare.LARGE_ROWS:
             attributes = prepare.read_attributes(job.columns(), copies=job.copied_rows)
             job.note(attributes)
-            x = attributes.x
+            x, further = attributes.x, attributes.further
         else:
             packed = prepare.pack_attributes(job.columns(), copies=job.copied_rows)
             job.note(packed)
-            x = packed.x
+            x, further = packed.x, packed.further
             del packed
         best_only = not keep and not options.proba
-        answers = _ask_network(checkpoint, x, target, job, best_only)
+        answers = _ask_network(checkpoint, x, further, target, job, best_only)
         del x
         if not keep:
             attributes = None  # before the cells are spelled: it may be the largest thing in memory
@@ -279,7 +279,12 @@ def describe(table: Table, options: LabelOptions, context: LabeledContext | None
 
 
 def _ask_network(
-    checkpoint: Checkpoint, x: np.ndarray | CompactAttributes, target: Target, job: Job, best_only: bool
+    checkpoint: Checkpoint,
+    x: np.ndarray | CompactAttributes,
+    further: np.ndarray,
+    target: Target,
+    job: Job,
+    best_only: bool,
 ) -> Answers:
     from vsacli.inference.config import InferenceConfig
     from vsacli.inference.predict import predict
@@ -297,7 +302,7 @@ def _ask_network(
         target.codes[given] if classification else target.numbers[given],
         len(target.classes) if classification else 0,
         config=config,
-        known=Known(proportions=proportions_of(job, target)),
+        known=Known(proportions=proportions_of(job, target), further=further),
         progress=job.progress,
     )
     job.report.checkpoint, job.report.device = checkpoint.name, prediction.device

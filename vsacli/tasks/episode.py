@@ -44,6 +44,8 @@ class Episode:
         Tables of one family are near relatives; means are taken over families.
     structure : RowStructure, optional
         What all rows of the table, with these labels, say of these rows.
+    further : ndarray of bool, shape (M,), optional
+        As of :class:`vsacli.tasks.store.EncodedTable`.
     """
 
     x: np.ndarray
@@ -55,6 +57,7 @@ class Episode:
     name: str = ""
     family: str = ""
     structure: RowStructure | None = None
+    further: np.ndarray | None = None
 
     @property
     def n_unlabeled(self) -> int:

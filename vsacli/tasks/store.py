@@ -43,6 +43,8 @@ class EncodedTable:
         Relative chance of being drawn in training.
     tags : tuple of str
         Free marks for reports (for instance "declared").
+    further : ndarray of bool, shape (M,), optional
+        Attributes that the network reads a table without as well (:class:`vsacli.inference.reading.Known`).
     """
 
     name: str
@@ -55,6 +57,7 @@ class EncodedTable:
     split: str = "train"
     weight: float = 1.0
     tags: tuple[str, ...] = ()
+    further: np.ndarray | None = None
 
     @property
     def labeled(self) -> np.ndarray:
@@ -100,6 +103,7 @@ class TableStore:
                 "split": t.split,
                 "weight": t.weight,
                 "tags": list(t.tags),
+                "further": [] if t.further is None else np.flatnonzero(t.further).tolist(),
             }
             for t in self.tables
         ]
@@ -163,6 +167,7 @@ def _cut(
                 split=t["split"],
                 weight=t["weight"],
                 tags=tuple(t["tags"]),
+                further=np.isin(np.arange(m), t["further"]),
             )
         )
         at_x, at_c, at_y = at_x + n * m, at_c + m, at_y + n

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from vsacli.inference.proportions import Proportions
     from vsacli.inference.reading import Reading
     from vsacli.inference.structure import KnownStructure
+    from vsacli.prepare import Attributes
     from vsacli.tables.table import Table
     from vsacli.target.column import Target
 
@@ -266,7 +267,7 @@ def _prepare(job: Job, target: Target, parts: Sequence[Part], survey: Survey | N
     y = np.concatenate([values[outside], values[inside + n_context]])
     support = np.concatenate([outside, n_context + np.searchsorted(rows, labeled_rows)])
     if len(rows) == report.rows <= WHOLE_ROWS and len(chosen) == len(given):
-        answers = _answer_at_once(checkpoint, x, support, y, len(target.classes), job, target)
+        answers = _answer_at_once(checkpoint, attributes, support, y, len(target.classes), job, target)
         return Network(
             checkpoint=checkpoint,
             encoder=attributes.encoder,
@@ -287,7 +288,7 @@ def _prepare(job: Job, target: Target, parts: Sequence[Part], survey: Survey | N
         y,
         len(target.classes),
         InferenceConfig(device="cpu", seed=options.seed),
-        Known(signatures),
+        Known(signatures, further=attributes.further),
     )
     groups, structure = _groups_and_structure(sample)
     graph = structure if groups is None else groups
@@ -313,7 +314,7 @@ def _prepare(job: Job, target: Target, parts: Sequence[Part], survey: Survey | N
 
 def _answer_at_once(
     checkpoint: Checkpoint,
-    x: np.ndarray,
+    attributes: Attributes[np.ndarray],
     support: np.ndarray,
     y: np.ndarray,
     n_classes: int,
@@ -325,7 +326,7 @@ def _answer_at_once(
     from vsacli.inference.predict import predict
     from vsacli.inference.reading import Known
 
-    options = job.options
+    options, x = job.options, attributes.x
     labeled = np.zeros(len(x), bool)
     labeled[support] = True
     answers = predict(
@@ -335,7 +336,7 @@ def _answer_at_once(
         y,
         n_classes if target.kind == "classification" else 0,
         config=InferenceConfig(device=options.device, seed=options.seed, best_only=not options.proba),
-        known=Known(proportions=proportions_of(job, target)),
+        known=Known(proportions=proportions_of(job, target), further=attributes.further),
         progress=job.progress,
     )
     job.report.graph_rows = answers.graph_rows
@@ -357,7 +358,14 @@ def _match(network: Network, sample: np.ndarray, n_classes: int, job: Job) -> No
         network.y,
         n_classes,
         config=InferenceConfig(device=job.options.device, seed=job.options.seed, best_only=True),
-        known=Known(network.signatures, network.structure, network.proportions, network.groups, network.beside),
+        known=Known(
+            network.signatures,
+            network.structure,
+            network.proportions,
+            network.groups,
+            network.beside,
+            network.encoder.further,
+        ),
         progress=lambda step, done, total: job.progress("matching proportions", done, total),
     )
 

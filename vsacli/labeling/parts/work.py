@@ -161,6 +161,7 @@ def _answer(
             None if known is None else Proportions(known.wanted, known.factors),
             network.groups,
             network.beside,
+            network.encoder.further,
         ),
         progress=progress,
     )

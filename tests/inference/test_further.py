@@ -1,0 +1,33 @@
+"""Attributes that a table is read without as well as with: further components of text."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.inference.inference_tasks import KINDS, ask, task_of
+from vsacli.inference.reading import Known
+
+
+@KINDS
+@pytest.mark.parametrize("asked", [False, True])
+def test_answers_with_and_without_them_are_averaged(kind: str, asked: bool) -> None:
+    task = task_of(kind, n=60, m=5)
+    further = np.array([False, True, False, False, True])
+    beside = task["x"][~task["labeled"]][:20] if asked else None
+    both = ask(kind, task, known=Known(further=further, beside=beside))
+    alone = [
+        ask(kind, {**task, "x": task["x"][:, some]}, known=Known(beside=None if beside is None else beside[:, some]))
+        for some in (~further, further | True)
+    ]
+    what = slice(None) if kind == "classification" else 0  # the deviation is that of the mixture
+    np.testing.assert_allclose(both[:, what], np.mean(alone, axis=0)[:, what], atol=1e-5)
+    assert np.abs(alone[0] - alone[1]).max() > 1e-3
+
+
+@KINDS
+@pytest.mark.parametrize("marks", [[False] * 4, [True] * 4])
+def test_where_none_or_all_are_further_ones_there_is_one_reading(kind: str, marks: list[bool]) -> None:
+    task = task_of(kind)
+    found = ask(kind, task, known=Known(further=np.array(marks)))
+    np.testing.assert_array_equal(found, ask(kind, task))
