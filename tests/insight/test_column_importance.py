@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.tiny import Recorder
-from vsacli.insight.column_importance import MOST_COLUMNS, MOST_ROWS, column_importances
+from vsacli.insight.column_importance import MOST_COLUMNS, MOST_ROWS, UsedColumns, column_importances
 from vsacli.labeling.run import LabelOptions
 
 OPTIONS = LabelOptions(target="y", device="cpu")
@@ -28,7 +28,9 @@ def make_table(n: int, noise: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def test_the_column_that_decides_comes_first_and_the_others_change_nothing():
     x, labeled, y = make_table(80, 3)
-    found = column_importances(Recorder().checkpoint(), x, labeled, y, 2, [(4, 1), (0, 1), (7, 2)], OPTIONS, silent)
+    found = column_importances(
+        Recorder().checkpoint(), x, labeled, y, 2, UsedColumns([(4, 1), (0, 1), (7, 2)]), OPTIONS, silent
+    )
     assert found[0].column == 4
     assert found[0].rows == pytest.approx(0.5, abs=0.2)  # of shuffled rows half land in the other class
     assert found[0].change == pytest.approx(found[0].rows, abs=0.01)
@@ -40,7 +42,7 @@ def test_attributes_of_one_column_move_together():
     x, labeled, y = make_table(80, 2)
     x[:, 1] = 2 * x[:, 0]  # shuffled alone, each would leave the other to go by
     asked = Recorder()
-    column_importances(asked.checkpoint(), x, labeled, y, 2, [(0, 2), (1, 1)], OPTIONS, silent)
+    column_importances(asked.checkpoint(), x, labeled, y, 2, UsedColumns([(0, 2), (1, 1)]), OPTIONS, silent)
     assert len(asked.batches) == 3
     rows = [{tuple(sorted(row)) for row in batch.x[0].tolist()} for batch in asked.batches]
     moved = [batch.x[0].double().numpy() for batch in asked.batches]
@@ -53,7 +55,9 @@ def test_attributes_of_one_column_move_together():
 def test_cost_is_bounded():
     x, labeled, y = make_table(600, 39)
     asked = Recorder()
-    found = column_importances(asked.checkpoint(), x, labeled, y, 2, [(j, 1) for j in range(40)], OPTIONS, silent)
+    found = column_importances(
+        asked.checkpoint(), x, labeled, y, 2, UsedColumns([(j, 1) for j in range(40)]), OPTIONS, silent
+    )
     assert len(found) == MOST_COLUMNS
     assert found[0].column == 0
     assert len(asked.batches) == MOST_COLUMNS + 1
@@ -74,7 +78,7 @@ def test_numbers():
 
     y = np.arange(10.0)
     found = column_importances(
-        Sum("regression").checkpoint(), x, labeled, y, 0, [(0, 1), (1, 1), (2, 1)], OPTIONS, silent
+        Sum("regression").checkpoint(), x, labeled, y, 0, UsedColumns([(0, 1), (1, 1), (2, 1)]), OPTIONS, silent
     )
     assert found[0].column == 0
     assert found[0].change == pytest.approx(np.sqrt(2), abs=0.4)  # two draws of one distribution

@@ -48,3 +48,11 @@ def test_fills_of_parquet_do() -> None:
 def test_extreme_numbers_stay_finite(size: float) -> None:
     target = read_target(pa.array([size * k for k in (0.1, 0.3, 0.5, 0.7, 0.8, 1.0)] + [None]), task="regression")
     assert np.isfinite(target.spell_numbers(np.array([size, 0.0, size / 3])).to_numpy()).all()
+
+
+def test_a_number_too_large_to_be_rounded_stays_as_it_is() -> None:
+    labels = ["1", "2.5", "-3.5", "4", "-2", "-4.5"]
+    target = read_target(pa.array([*labels, ""], pa.large_string()), task="regression")
+    with np.errstate(all="raise"):
+        (filled,) = target.spell_numbers(np.array([1.797693134862316e307])).to_pylist()
+    assert float(filled) == 1.797693134862316e307

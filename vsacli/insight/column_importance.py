@@ -45,16 +45,31 @@ MOST_COLUMNS = 20  # passes of the network
 MOST_ROWS = 200  # unlabeled rows answered again in each
 
 
+@dataclass(frozen=True)
+class UsedColumns:
+    """The columns that the attributes come from.
+
+    Attributes
+    ----------
+    widths : sequence of (int, int)
+        Each column's place in the table and number of attributes, in the order of those.
+    further : ndarray of bool, shape (M,), optional
+        As of `vsacli.inference.reading.Known`.
+    """
+
+    widths: Sequence[tuple[int, int]]
+    further: np.ndarray | None = None
+
+
 def column_importances(
     checkpoint: Checkpoint,
     x: np.ndarray,
     labeled: np.ndarray,
     y: np.ndarray,
     n_classes: int,
-    columns: Sequence[tuple[int, int]],
+    columns: UsedColumns,
     options: LabelOptions,
     progress: Progress,
-    further: np.ndarray | None = None,
 ) -> list[ColumnImportance]:
     """How much the answers change when a column is shuffled among the unlabeled rows.
 
@@ -66,13 +81,10 @@ def column_importances(
     ----------
     checkpoint, x, labeled, y, n_classes
         As `vsacli.inference.predict.predict` takes them.
-    columns : sequence of (int, int)
-        Each column's place in the table and number of attributes, in the order of those.
+    columns : UsedColumns
     options : LabelOptions
         The device and the seed.
     progress : callable
-    further : ndarray of bool, shape (M,), optional
-        As of `vsacli.inference.reading.Known`.
 
     Returns
     -------
@@ -90,17 +102,16 @@ def column_importances(
     rows = np.concatenate([np.flatnonzero(labeled), unlabeled])
     x, given = x[rows], labeled[rows]
     moved = np.flatnonzero(~given)
-    known = Known(
-        attribute_signatures(x), further=further
-    )  # before anything is shuffled: rows and attributes stay in their places
+    # Before anything is shuffled: rows and attributes stay in their places.
+    known = Known(attribute_signatures(x), further=columns.further)
     config = InferenceConfig(device=options.device, seed=options.seed)
 
     def ask(x: np.ndarray) -> Answers:
         return predict(checkpoint, x, given, y, n_classes, config=config, known=known)
 
     before = ask(x)
-    ends = np.cumsum([width for _, width in columns])
-    parts = [np.arange(end - width, end) for end, (_, width) in zip(ends, columns, strict=True)]
+    ends = np.cumsum([width for _, width in columns.widths])
+    parts = [np.arange(end - width, end) for end, (_, width) in zip(ends, columns.widths, strict=True)]
     if before.proba is not None:
         answer = before.proba.argmax(1)
     else:
@@ -113,7 +124,7 @@ def column_importances(
         progress("trying columns", number, len(tried))
         shuffled = x.copy()
         shuffled[np.ix_(moved, parts[j])] = x[np.ix_(rng.permutation(moved), parts[j])]
-        out.append(ColumnImportance(columns[j][0], *_change(before, ask(shuffled))))
+        out.append(ColumnImportance(columns.widths[j][0], *_change(before, ask(shuffled))))
     return sorted(out, key=lambda found: -found.change)
 
 

@@ -96,10 +96,11 @@ def study(run: LabelingRun, config: StudyConfig, progress: Progress) -> Study:
         )
         found.suggested = place[chosen[np.argsort(-uncertainty[chosen], kind="stable")]]
         if config.columns and n_classes != 1:
-            from vsacli.insight.column_importance import column_importances
+            from vsacli.insight.column_importance import UsedColumns, column_importances
 
+            columns = UsedColumns(run.columns, run.attributes.further)
             found.importance = column_importances(
-                run.checkpoint, x, given, y, n_classes, run.columns, run.options, progress, run.attributes.further
+                run.checkpoint, x, given, y, n_classes, columns, run.options, progress
             )
     return found
 

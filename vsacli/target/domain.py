@@ -50,9 +50,12 @@ class Domain:
             counts = np.rint(values / step)
         # the decimal number that a multiple is, not its neighbour: 3 * 0.1 is 0.30000000000000004
         digits = max(0, -int(self.step.as_tuple().exponent))
-        on_step = np.where(np.abs(counts) < _MOST_STEPS, np.round(counts * step, digits), values)
+        few = np.abs(counts) < _MOST_STEPS  # larger numbers have no such digits, and may be too large to be rounded
+        found = np.array(values)
+        on_step = np.round(counts[few] * step, digits)
         inside = np.where(on_step < self.low, on_step + step, np.where(on_step > self.high, on_step - step, on_step))
-        return np.round(inside, digits)
+        found[few] = np.round(inside, digits)
+        return found
 
 
 def _step(values: np.ndarray, n: int, decimals: int) -> Decimal | None:
