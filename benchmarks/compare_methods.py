@@ -171,16 +171,14 @@ def train(method: str, run: Path, args: argparse.Namespace) -> str:
 
     from vsacli.training.assemble import assemble
     from vsacli.training.distributed import Group
-    from vsacli.training.run import RUN_FILE, sole_run
+    from vsacli.training.run import sole_run
 
-    torch.set_num_threads(1)
     start, resumed = time.monotonic(), (run / "state").is_dir()
     with sole_run(run):
         if resumed:
             spec = RunSpec.load(run)
             spec = replace(spec, config=replace(spec.config, max_time=args.seconds))
         else:
-            (run / RUN_FILE).unlink(missing_ok=True)
             spec = request(method, args).new_run(torch.device("cpu"), shlex.join(sys.argv))
         trainer = assemble(spec, run, torch.device("cpu"), group=Group(), resumed=resumed).trainer
         trainer.clock = ProcessorClock(trainer.clock.before)

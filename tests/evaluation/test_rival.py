@@ -1,4 +1,4 @@
-"""Another method is named where its lead on the same hidden labels is no chance."""
+"""Another method is named where its lead on the same hidden labels is beyond chance."""
 
 from __future__ import annotations
 

@@ -24,6 +24,7 @@ from vsacli.attributes.column_encoders import (
 )
 from vsacli.attributes.numbers import NumberNotation, choose_notation, plain_numbers, set_plain_apart
 from vsacli.attributes.scaling import RobustScale
+from vsacli.attributes.text import TextEncoder
 from vsacli.support.privacy import values_shown
 from vsacli.tables.arrow_types import SEVERAL_VALUES, is_text, simplified, spelled, to_float64
 from vsacli.tables.distinct import Distinct, distinct_cells
@@ -220,6 +221,4 @@ def _fit_words(cells: Distinct, united: Distinct, seed: int) -> Fitted:
     encoder = CategoryEncoder.fit(united)
     if encoder is not None:
         return encoder, encoder.of_cells(united)
-    from vsacli.attributes.text import TextEncoder  # imports scikit-learn
-
     return TextEncoder.fit(cells, seed)

@@ -43,11 +43,11 @@ class TextEncoder:
 
     In scripts that set no spaces between words, of single characters and pairs: a word is about that long.
 
-    Both are fitted on the distinct texts (each once, at most `MAX_FIT`, drawn at random from the whole column) and
-    applied to all of them in chunks. If there are fewer n-grams or texts than components, the first n-grams are
-    taken as they are. Each component becomes (x - mean) / standard deviation over all rows, clipped smoothly as
-    by `RobustScale`: components are bounded, and most of a text's are close to 0, so that quartiles would say
-    nothing about their spread.
+    Weights and decomposition are fitted on the distinct texts (each once, at most `MAX_FIT`, drawn at random from the
+    whole column) and applied to all of them in chunks. If there are fewer n-grams or texts than components, the first
+    n-grams are taken as they are. Each component becomes (x - mean) / standard deviation over all rows, clipped
+    smoothly as by `RobustScale`: components are bounded, and most of a text's are close to 0, so that quartiles would
+    say nothing about their spread.
     """
 
     def __init__(

@@ -7,7 +7,7 @@ import numpy as np
 from vsacli.baselines.base import Floats
 from vsacli.evaluation.table_answer import MethodAnswers, TableAnswer
 
-CHANCE = 0.05  # of naming a method that is no better, however many there are
+CHANCE = 0.05  # of naming a method although none is better
 FLIPS, AT_ONCE = 9999, 1000  # random signs for the differences of all rows
 
 

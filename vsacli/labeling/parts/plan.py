@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from vsacli.inference.answers import Answers
     from vsacli.inference.class_groups import ClassGroups
     from vsacli.inference.proportions import Proportions
-    from vsacli.inference.reading import Reading
+    from vsacli.inference.reading import Known, Reading
     from vsacli.inference.structure import KnownStructure
     from vsacli.prepare import Attributes
     from vsacli.tables.table import Table
@@ -88,6 +88,14 @@ class Network:
     groups: ClassGroups | None = None
     proportions: Proportions | None = None
     whole: WholeFolder | None = None
+
+    def known(self, proportions: Proportions | None) -> Known:
+        """What is known of the folder when rows of it are asked about."""
+        from vsacli.inference.reading import Known
+
+        return Known(
+            self.signatures, self.structure, proportions, self.groups, self.beside, further=self.encoder.further
+        )
 
 
 @dataclass
@@ -348,7 +356,6 @@ def _match(network: Network, sample: np.ndarray, n_classes: int, job: Job) -> No
     """Find the factors that meet the proportions in unlabeled rows of the whole folder."""
     from vsacli.inference.config import InferenceConfig
     from vsacli.inference.predict import predict
-    from vsacli.inference.reading import Known
 
     table = np.concatenate([network.labeled, sample])
     predict(
@@ -358,14 +365,7 @@ def _match(network: Network, sample: np.ndarray, n_classes: int, job: Job) -> No
         network.y,
         n_classes,
         config=InferenceConfig(device=job.options.device, seed=job.options.seed, best_only=True),
-        known=Known(
-            network.signatures,
-            network.structure,
-            network.proportions,
-            network.groups,
-            network.beside,
-            network.encoder.further,
-        ),
+        known=network.known(network.proportions),
         progress=lambda step, done, total: job.progress("matching proportions", done, total),
     )
 

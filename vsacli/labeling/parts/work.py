@@ -131,9 +131,8 @@ def _answer(
     from vsacli.inference.config import InferenceConfig
     from vsacli.inference.predict import predict
     from vsacli.inference.proportions import Proportions
-    from vsacli.inference.reading import Known
 
-    network, known = plan.network, plan.network.proportions
+    network, given = plan.network, plan.network.proportions
     if network.whole is not None:
         progress("labeling", len(rows), len(rows))
         return network.whole.of_part(part.name, rows)
@@ -155,14 +154,7 @@ def _answer(
         network.y,
         len(plan.target.classes),
         config=config,
-        known=Known(
-            network.signatures,
-            network.structure,
-            None if known is None else Proportions(known.wanted, known.factors),
-            network.groups,
-            network.beside,
-            network.encoder.further,
-        ),
+        known=network.known(None if given is None else Proportions(given.wanted, given.factors)),
         progress=progress,
     )
 
