@@ -70,3 +70,9 @@ def test_proportions(text: str, shares: dict[str, float] | str | None):
 def test_impossible_proportions(text: str):
     with pytest.raises(UsageError, match="--proportions"):
         parse_proportions("--proportions", text)
+
+
+@pytest.mark.parametrize("text", ["a=43,5%,b=56.5%", "a=0,5", "b=1,a=0,25"])
+def test_decimal_commas_are_told_from_commas_between_classes(text: str):
+    with pytest.raises(UsageError, match="write a decimal point"):
+        parse_proportions("--proportions", text)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from tests.inference.inference_tasks import KINDS, ask, task_of
-from vsacli.inference.reading import Known
+from tests.inference.inference_tasks import CPU, KINDS, ask, task_of
+from tests.tiny import tiny_checkpoint
+from vsacli.inference.reading import Known, Reading
 
 
 @KINDS
@@ -31,3 +34,23 @@ def test_where_none_or_all_are_further_ones_there_is_one_reading(kind: str, mark
     task = task_of(kind)
     found = ask(kind, task, known=Known(further=np.array(marks)))
     np.testing.assert_array_equal(found, ask(kind, task))
+
+
+@KINDS
+@pytest.mark.parametrize("asked", [False, True])
+def test_both_readings_count_alike_where_one_takes_more_groups_of_attributes(kind: str, asked: bool) -> None:
+    task = task_of(kind, n=60, m=7)
+    further = np.arange(7) >= 4
+    beside = task["x"][~task["labeled"]][:20] if asked else None
+    known, config = Known(further=further, beside=beside), replace(CPU, attributes_together=(4, 4))
+    groups = Reading(tiny_checkpoint(kind), **task, config=config, known=known).groups
+    assert sorted(map(len, groups)) == [3, 4, 4]
+    assert sorted(groups[0]) == [0, 1, 2, 3]
+    alone = [
+        ask(kind, {**task, "x": task["x"][:, group]}, known=Known(beside=None if beside is None else beside[:, group]))
+        for group in groups
+    ]
+    what = slice(None) if kind == "classification" else 0  # the deviation is that of the mixture
+    found = ask(kind, task, known=known, config=config)
+    wanted = np.average(alone, axis=0, weights=[0.5, 0.25, 0.25])
+    np.testing.assert_allclose(found[:, what], wanted[:, what], atol=1e-4)

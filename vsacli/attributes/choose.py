@@ -221,4 +221,7 @@ def _fit_words(cells: Distinct, united: Distinct, seed: int) -> Fitted:
     encoder = CategoryEncoder.fit(united)
     if encoder is not None:
         return encoder, encoder.of_cells(united)
-    return TextEncoder.fit(cells, seed)
+    fitted = TextEncoder.fit(cells, seed)
+    if not fitted[0].names:
+        raise LeftOut("text: the cells are made of the same words and differ only in their order")
+    return fitted

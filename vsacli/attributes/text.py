@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from vsacli.attributes.column_kinds import UNSPACED
 from vsacli.attributes.scaling import RobustScale
+from vsacli.support.threads import numpy_on_one_thread
 from vsacli.tables.arrow_types import spelled
 from vsacli.tables.distinct import Distinct, distinct_cells
 
@@ -29,10 +30,13 @@ MANY_TEXTS = 200, 20_000
 MAX_FIT = 20_000
 """Most distinct texts that the decomposition is fitted on; of more, a seeded sample from the whole column."""
 
+LEAST_DEVIATION = 1e-5
+"""Components that differ less between texts, which are vectors of length 1, are rounding errors."""
+
 MAX_CHARACTER_TEXTS = 50_000
 """Of more distinct texts, those of several words are split into words, not character n-grams: five times faster."""
 
-_SEVERAL_WORDS = r"(?:\S{2,}\s+){3,}\S"
+_SEVERAL_WORDS = r"(?:\S*[\pL\pN]{2}\S*\s+){3,}\S"
 _MOSTLY_UNSPACED = rf"{UNSPACED}.*{UNSPACED}.*{UNSPACED}"
 _CHUNK = 20_000
 _MAX_CHARACTERS = 100_000_000  # of the whole column; longer cells are cut, to between 100 and 1,000 characters
@@ -45,18 +49,18 @@ class TextEncoder:
 
     Weights and decomposition are fitted on the distinct texts (each once, at most `MAX_FIT`, drawn at random from the
     whole column) and applied to all of them in chunks. If there are fewer n-grams or texts than components, the first
-    n-grams are taken as they are. Each component becomes (x - mean) / standard deviation over all rows, clipped
-    smoothly as by `RobustScale`: components are bounded, and most of a text's are close to 0, so that quartiles would
-    say nothing about their spread.
+    n-grams are taken as they are. Components in which no texts differ are left out. Each component becomes (x - mean) /
+    standard deviation over all rows, clipped smoothly as by `RobustScale`: components are bounded, and most of a text's
+    are close to 0, so that quartiles would say nothing about their spread.
     """
 
     def __init__(
-        self, tfidf: TfidfVectorizer, svd: TruncatedSVD | None, max_length: int, scales: list[RobustScale]
+        self, tfidf: TfidfVectorizer, svd: TruncatedSVD | None, max_length: int, scales: dict[int, RobustScale]
     ) -> None:
         self._tfidf = tfidf
         self._svd = svd
         self._max_length = max_length
-        self._scales = scales
+        self._scales = scales  # by component
 
     @property
     def names(self) -> list[str]:
@@ -65,7 +69,7 @@ class TextEncoder:
     @property
     def further(self) -> int:
         """How many of the last attributes are components that one reading does without."""
-        return max(0, len(self._scales) - LEADING)
+        return sum(component >= LEADING for component in self._scales)
 
     @classmethod
     def fit(cls, cells: Distinct, seed: int) -> tuple[TextEncoder, np.ndarray]:
@@ -90,13 +94,16 @@ class TextEncoder:
         wanted = MOST if few <= k <= many and min(weighted.shape) > MOST else LEADING
         svd = None
         if min(weighted.shape) > wanted:
-            svd = TruncatedSVD(wanted, random_state=seed).fit(weighted)
+            # One thread, as their number must not change an answer; no warning where texts do not differ at all.
+            with numpy_on_one_thread(), np.errstate(all="ignore"):
+                svd = TruncatedSVD(wanted, random_state=seed).fit(weighted)
         components = _components(tfidf, svd, cells.values, max_length)
         # Sums over the sorted distinct texts, so that the order of the rows does not change a bit.
         weights = cells.counts / cells.n_observed
         means = weights @ components.astype(np.float64)
         deviations = np.sqrt(weights @ np.square(components - means))
-        scales = [RobustScale(float(m), float(d) if d > 0 else 1.0) for m, d in zip(means, deviations, strict=True)]
+        differ = np.flatnonzero(deviations > LEAST_DEVIATION)
+        scales = {int(j): RobustScale(float(means[j]), float(deviations[j])) for j in differ}
         fitted = cls(tfidf, svd, max_length, scales)
         return fitted, cells.take(fitted._scaled(components))
 
@@ -107,9 +114,10 @@ class TextEncoder:
         return cells.take(self._scaled(_components(self._tfidf, self._svd, cells.values, self._max_length)))
 
     def _scaled(self, components: np.ndarray) -> np.ndarray:
-        for j, scale in enumerate(self._scales):
-            components[:, j] = scale.apply(components[:, j].astype(np.float64))
-        return components
+        scaled = np.empty((len(components), len(self._scales)), np.float32)
+        for k, (j, scale) in enumerate(self._scales.items()):
+            scaled[:, k] = scale.apply(components[:, j].astype(np.float64))
+        return scaled
 
 
 def _cut(texts: pa.Array, max_length: int) -> list[str]:

@@ -29,6 +29,7 @@ RECORD = {
     "left_out": "list of {column, reason}",
     "checkpoint": "the network; null if none was needed",
     "device": "where it ran; null if none was needed",
+    "logarithms": "whether the network answered the logarithms of the numbers, which fit the labels better",
     "graph_rows": "rows, labeled or not, of the graph that the network read; 0 if it read none",
     "student_rows": "rows answered by a small network that imitates the large one; 0 with --exact and for fewer rows",
     "seed": "--seed",
@@ -65,6 +66,8 @@ def facts_of(report: LabelReport) -> list[Fact]:
     if report.graph_rows:
         free = max(0, report.graph_rows - sum(report.given.values()))
         facts.append(("graph", f"neighbours among {report.graph_rows:,} rows, {free:,} of them without a label"))
+    if report.logarithms:
+        facts.append(("scale", "logarithms of the numbers were answered, which fit the labels better"))
     if report.student_rows:
         by_network = max(0, report.missing - report.student_rows)
         by_student = f"{report.student_rows:,} rows by a small network that imitates the large one"
@@ -102,6 +105,7 @@ def record_of(report: LabelReport, *, seed: int, output: str | None) -> bytes:
         "left_out": [{"column": name, "reason": reason} for name, reason in report.left_out],
         "checkpoint": report.checkpoint,
         "device": report.device,
+        "logarithms": report.logarithms,
         "graph_rows": report.graph_rows,
         "student_rows": report.student_rows,
         "seed": seed,

@@ -141,7 +141,11 @@ def parse_proportions(option: str, text: str) -> dict[str, float] | Literal["lab
     items = re.split(r',(?=(?:[^"]*"[^"]*")*[^"]*$)', text)  # at commas that have an even number of quotes after them
     shares: dict[str, float] = {}
     percent: set[bool] = set()
-    for item in items:
+    for before, item in zip(["", *items], items, strict=False):
+        if before and re.fullmatch(r"\d+\s*%?\s*", item):
+            raise UsageError(
+                f"{option} {before},{item}: write a decimal point, as in {before}.{item}; commas part the classes"
+            )
         name, equals, value = item.rpartition("=")
         name, value = name.strip(), value.strip()
         if len(name) > 1 and name[0] == name[-1] == '"':

@@ -82,8 +82,8 @@ def _classes(answer: TableAnswer, method: MethodAnswers) -> Verdict:
     accuracy = method.figures["accuracy"]
     counts = np.bincount(answer.answer[answer.counted], minlength=len(answer.classes))
     common, floor = answer.classes[int(counts.argmax())], float(counts.max() / counts.sum())
-    said = f"{_percent(accuracy.value)} of the hidden labels came out right (95% interval {_span(accuracy)})"
-    guess = f"always answering '{common}' gets {_percent(floor)}"
+    said = f"{accuracy.value:.0%} of the hidden labels came out right (95% interval {_span(accuracy)})"
+    guess = f"always answering '{common}' gets {floor:.0%}"
     if n < FEW:
         hidden = "1 hidden label is" if n == 1 else f"{n} hidden labels are"
         return Verdict(f"Too early to say: {hidden} too few to judge by; {said}.", "label more")
@@ -98,7 +98,7 @@ def _classes(answer: TableAnswer, method: MethodAnswers) -> Verdict:
         return Verdict(
             f"Too early to say: {said}, and {guess}; {n} hidden labels are not enough to tell.", "label more"
         )
-    right = f"about {_percent(accuracy.value)} of the labels should be right (95% interval {_span(accuracy)})"
+    right = f"about {accuracy.value:.0%} of the labels should be right (95% interval {_span(accuracy)})"
     if accuracy.low >= GOOD:
         return Verdict(f"Yes: {right}.", "label")
     start = f"{'Probably' if accuracy.high - accuracy.low > WIDE else 'Yes, mostly'}: {right}"
@@ -107,21 +107,21 @@ def _classes(answer: TableAnswer, method: MethodAnswers) -> Verdict:
     sure = threshold(answer, method)
     if sure is not None:
         text = (
-            f"{start}. Keep only the certain ones with --min-confidence {sure.confidence:g}: {_percent(sure.share)} of "
-            f"the rows, where {_percent(sure.accuracy)} of the hidden labels came out right."
+            f"{start}. Keep only the certain ones with --min-confidence {sure.confidence:g}: {sure.share:.0%} of "
+            f"the rows, where {sure.accuracy:.0%} of the hidden labels came out right."
         )
         return Verdict(text, "keep certain", sure)
     half = method.figures["certain_half_accuracy"].value
     step: Step = "label" if accuracy.value >= GOOD else "label more"
     if half >= WANTED or n < 2 * FEW:
         return Verdict(
-            f"{start}. Of the more confident half {_percent(half)} came out right, but {n} hidden labels are too few "
+            f"{start}. Of the more confident half {half:.0%} came out right, but {n} hidden labels are too few "
             "to choose a --min-confidence by.",
             step,
         )
     return Verdict(
-        f"{start}. Of the more confident half {_percent(half)} came out right: no --min-confidence clearly leaves "
-        f"labels that are right {_percent(WANTED)} of the time.",
+        f"{start}. Of the more confident half {half:.0%} came out right: no --min-confidence clearly leaves "
+        f"labels that are right {WANTED:.0%} of the time.",
         step,
     )
 
@@ -130,7 +130,7 @@ def _numbers(answer: TableAnswer, method: MethodAnswers) -> Verdict:
     n = len(answer.rows)
     r2, coverage = method.figures["r2"], method.figures["coverage90"]
     error = f"half of the hidden numbers came out within {rounded(method.typical_error(answer.answer))} of the truth"
-    share = f"the answers explain {_percent(max(0.0, r2.value))} of their variance (95% interval {_span(r2, 0.0)})"
+    share = f"the answers explain {max(0.0, r2.value):.0%} of their variance (95% interval {_span(r2, 0.0)})"
     if n < FEW:
         return Verdict(f"Too early to say: {n} hidden numbers are too few to judge by; {error}.", "label more")
     if not r2.low > 0:
@@ -144,7 +144,7 @@ def _numbers(answer: TableAnswer, method: MethodAnswers) -> Verdict:
     bars = (
         ""
         if coverage.value >= 0.8
-        else f" The deviations are too small: the 90% intervals held only {_percent(coverage.value)} of the numbers."
+        else f" The deviations are too small: the 90% intervals held only {coverage.value:.0%} of the numbers."
     )
     word = "Yes" if r2.low >= GOOD else "Yes, roughly" if r2.value >= ROUGH else "Only as a hint"
     return Verdict(f"{word}: {error}; {share}.{bars}", "label" if r2.value >= ROUGH else "label more")
@@ -157,10 +157,10 @@ def known_before(expected: Expected, n_labels: int, n_classes: int) -> str | Non
         return None
     low, middle, high = found.quartiles
     if expected.kind == "regression":
-        span = f"{100 * max(0.0, low):.0f}-{_percent(max(0.0, high))}"
+        span = f"{100 * max(0.0, low):.0f}-{max(0.0, high):.0%}"
         return (
             f"On {found.tables} other tables with as many labels the network explained {span} of the variance "
-            f"in the middle half of the tables (median {_percent(max(0.0, middle))})."
+            f"in the middle half of the tables (median {max(0.0, middle):.0%})."
         )
     few, many = found.classes or (n_classes, n_classes)
     classes = f"{few} classes" if few == many else f"{few} to {many} classes"
@@ -169,7 +169,7 @@ def known_before(expected: Expected, n_labels: int, n_classes: int) -> str | Non
     labels = f"{found.labels} label{'' if found.labels == 1 else 's'} per class"
     return (
         f"On {found.tables} other tables with {classes} and about {labels} the network labeled {_span_of(low, high)} "
-        f"of the rows right in the middle half of the tables (median {_percent(middle)})."
+        f"of the rows right in the middle half of the tables (median {middle:.0%})."
     )
 
 
@@ -237,13 +237,9 @@ def _confidence(probs: Floats, answer: np.ndarray) -> tuple[Floats, np.ndarray]:
     return probs.max(axis=2).ravel(), (probs.argmax(axis=2) == answer).ravel()
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f}%"
-
-
 def _span(interval: Interval, least: float = float("-inf")) -> str:
     return _span_of(max(least, interval.low), max(least, interval.high))
 
 
 def _span_of(low: float, high: float) -> str:
-    return f"{100 * low:.0f}-{100 * high:.0f}%"
+    return f"{100 * low:.0f}-{high:.0%}"

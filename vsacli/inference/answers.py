@@ -25,6 +25,8 @@ class Answers:
         Rows of the graph that a network read beside the attributes; 0 if it read none.
     student_rows : int
         Rows answered by a student of the network (:mod:`vsacli.inference.student`).
+    logarithms : bool
+        Whether logarithms of the numbers were answered (:mod:`vsacli.inference.target_scale`).
     """
 
     proba: np.ndarray | None = None
@@ -34,6 +36,7 @@ class Answers:
     device: str | None = None
     graph_rows: int = 0
     student_rows: int = 0
+    logarithms: bool = False
 
     def only(self, kept: np.ndarray | slice) -> Answers:
         """The answers for some of the rows: a slice of them, or marked by bool (U,)."""

@@ -117,9 +117,9 @@ class Asking:
         average = _Averages(len(rows), reading.runner.width, reading.classes)
         asked = side_by_side(ask, len(questions), reading.device, reading.config)
         for number, (question, found) in enumerate(zip(questions, asked, strict=True), start=1):
-            average.add(pieces[question.piece], found)
+            average.add(pieces[question.piece], found, reading.group_weights[question.group])
             tell(number * len(rows) // len(questions))
-        return average.of(len(questions) // len(pieces))
+        return average.of(reading.contexts_each * len(self._signs))
 
     def _places(self, contents: np.ndarray) -> np.ndarray:
         """Where rows of such contents (rows,) stand among those that are read; -1 for others."""
@@ -179,17 +179,17 @@ class _Averages:
         self._sums = np.zeros((rows, width))
         self._classes = classes
 
-    def add(self, rows: np.ndarray, answers: np.ndarray) -> None:
+    def add(self, rows: np.ndarray, answers: np.ndarray, weight: float) -> None:
         """Add the answers (rows, width) of one pass."""
         if self._classes:
-            self._sums[rows] += answers
+            self._sums[rows] += weight * answers
             return
         mean, var = answers.astype(np.float64).T
-        self._sums[rows] += np.stack([mean, var + mean**2], 1)
+        self._sums[rows] += weight * np.stack([mean, var + mean**2], 1)
 
-    def of(self, passes: int) -> np.ndarray:
-        """Mean probabilities of so many passes; or mean and variance of the equal mixture of Gaussians; float32."""
-        mean = self._sums / passes
+    def of(self, weight: float) -> np.ndarray:
+        """Mean probabilities; or mean and variance of the mixture of Gaussians, float32; `weight` of all passes."""
+        mean = self._sums / weight
         if not self._classes:
             mean[:, 1] -= mean[:, 0] ** 2
         return mean.astype(np.float32)

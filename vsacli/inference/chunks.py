@@ -40,15 +40,17 @@ def answers_in_chunks(
     """
     n_groups, n_chunks = len(reading.groups), -(-len(read) // reading.chunk_rows)
     chunks = [slice(i * len(read) // n_chunks, (i + 1) * len(read) // n_chunks) for i in range(n_chunks)]
-    parts: list[np.ndarray] = []
+    parts: list[np.ndarray] = []  # of a chunk
+    weights: list[float] = []
     questions = _Questions(reading, read, chunks)
     asked = side_by_side(questions.ask, len(questions), reading.device, reading.config)
-    for number, found in enumerate(asked, start=1):
+    for number, found in enumerate(asked):
         parts += found
-        tell(number * len(read) // len(questions))
-        if number % n_groups == 0:
-            yield chunks[number // n_groups - 1], _average(parts, reading.classes)
-            parts = []
+        weights += [reading.group_weights[number % n_groups] / len(found)] * len(found)
+        tell((number + 1) * len(read) // len(questions))
+        if (number + 1) % n_groups == 0:
+            yield chunks[number // n_groups], _average(parts, weights, reading.classes)
+            parts, weights = [], []
 
 
 class _Questions:
@@ -106,10 +108,10 @@ class _Questions:
         return reading.structure_of(self._rows(i)), contexts
 
 
-def _average(parts: list[np.ndarray], classes: bool) -> np.ndarray:
-    """Mean probabilities; or mean and variance of the equal mixture of Gaussians."""
+def _average(parts: list[np.ndarray], weights: list[float], classes: bool) -> np.ndarray:
+    """Mean probabilities; or mean and variance of the mixture of Gaussians; weights have the sum 1."""
     stacked = np.stack(parts)
-    out = stacked.mean(0)
+    out = np.average(stacked, 0, weights).astype(stacked.dtype)
     if not classes:
-        out[:, 1] += stacked[:, :, 0].var(0)
+        out[:, 1] += np.average((stacked[:, :, 0] - out[:, 0]) ** 2, 0, weights)
     return out

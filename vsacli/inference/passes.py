@@ -206,43 +206,6 @@ class Runner:
         return batch.to(self.device)
 
 
-@dataclass(frozen=True)
-class TargetScale:
-    """Targets to mean 0 and spread 1, in float64: values near 1e13 or 1e308 must not meet float32 before.
-
-    Everything is computed on targets divided by the largest magnitude, ``size``.
-    """
-
-    size: float
-    centre: float
-    spread: float  # 0: all equal
-    first: float  # the value of equal targets
-
-    @classmethod
-    def of(cls, y: np.ndarray) -> TargetScale:
-        y = np.asarray(y, np.float64)
-        size = float(np.abs(y).max())
-        if y.min() == y.max():
-            return cls(size, 0.0, 0.0, float(y[0]))
-        parts = y / size
-        return cls(size, float(parts.mean()), float(parts.std()), float(y[0]))
-
-    def apply(self, y: np.ndarray) -> np.ndarray:
-        """Targets as the network takes them, float32; 0 if all are equal."""
-        if not self.spread:
-            return np.zeros(len(y), np.float32)
-        return ((np.asarray(y, np.float64) / self.size - self.centre) / self.spread).astype(np.float32)
-
-    def undo(self, mean: np.ndarray, var: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and standard deviation in the units of the targets, float64, finite."""
-        most = np.finfo(np.float64).max
-        with np.errstate(over="ignore"):
-            m = (mean.astype(np.float64) * self.spread + self.centre) * self.size
-            s = np.sqrt(var.astype(np.float64)) * self.spread * self.size
-        # NaN stays NaN, for the caller to see; what lies beyond float64 becomes its last number.
-        return np.clip(m, -most, most), np.minimum(s, most)
-
-
 def rows_that_fit(config: InferenceConfig, runner: Runner, n_context: int, n_attributes: int) -> int:
     """Unlabeled rows of a chunk: ``chunk_rows``, or fewer if the table is wide."""
     slots = n_attributes + runner.n_classes

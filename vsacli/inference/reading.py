@@ -18,10 +18,11 @@ from vsacli.inference.config import MOST_ATTRIBUTES, InferenceConfig, attributes
 from vsacli.inference.device import choose_device
 from vsacli.inference.kept_contexts import KeptContexts
 from vsacli.inference.order import attribute_groups, attribute_signatures, exact_hashes, reading_order, row_order
-from vsacli.inference.passes import PassRows, Runner, TargetScale, deal_contexts, kept_bytes, rows_that_fit
+from vsacli.inference.passes import PassRows, Runner, deal_contexts, kept_bytes, rows_that_fit
 from vsacli.inference.structure import GivenRows, KnownStructure, structure_of
+from vsacli.inference.target_scale import MOST_LABELS, TargetScale, logarithms_fit_better
 from vsacli.structure.table import COORDINATES
-from vsacli.support.threads import numpy_on_one_thread
+from vsacli.support.threads import numpy_on_one_thread, torch_on_one_thread
 
 if TYPE_CHECKING:
     from vsacli.checkpoints.folder import Checkpoint
@@ -63,6 +64,9 @@ class Known:
         Attributes that the network reads the table without as well as with; the answers are averaged.
     contexts : KeptContexts, optional
         What was read for that, so that the next rows need not wait for it again.
+    zero : float, optional
+        The zero of targets that are numbers: all being above it, their logarithms may be answered. None: they have no
+        zero that means anything.
     """
 
     signatures: np.ndarray | None = None
@@ -72,6 +76,7 @@ class Known:
     beside: np.ndarray | None = None
     further: np.ndarray | None = None
     contexts: KeptContexts | None = None
+    zero: float | None = 0.0
 
 
 class Reading:
@@ -114,10 +119,20 @@ class Reading:
             raise DataError("no labeled row: give at least one label")
         self.classes = checkpoint.kind == "classification"
         self.n_classes = n_classes if self.classes else 0
-        self.scale = None if self.classes else TargetScale.of(y)
+        self.scale = None if self.classes else self._scale_of(np.asarray(y, np.float64))
         self.target = np.asarray(y, np.int64) if self.scale is None else self.scale.apply(y)
         self.device = choose_device(self.config.device)
         self._listed: ListedRows | None = None
+
+    def _scale_of(self, y: np.ndarray) -> TargetScale:
+        """The scale of targets (L,), by the same labeled rows in whatever order they stand."""
+        zero = self.known.zero
+        if zero is None or not self.x.shape[1] or not y.min() > zero:
+            return TargetScale.of(y)
+        rows = row_order(self.x, self.signatures, self.config.seed, y, rows=self.support)[:MOST_LABELS]
+        with torch_on_one_thread(), numpy_on_one_thread():  # whose number must not change an answer
+            better = logarithms_fit_better(take_rows(self.x, self.support[rows]), y[rows] - zero)
+        return TargetScale.of(y, zero if better else None)
 
     @cached_property
     def runner(self) -> Runner:
@@ -134,14 +149,22 @@ class Reading:
 
         Those without the further ones, if there are any, come first.
         """
+        return [group for groups in self._readings for group in groups]
+
+    @cached_property
+    def group_weights(self) -> list[float]:
+        """The share of each of `groups` in an answer: as much with the further attributes as without them."""
+        return [1 / (len(self._readings) * len(groups)) for groups in self._readings for _ in groups]
+
+    @cached_property
+    def _readings(self) -> list[list[np.ndarray]]:
         sizes = attributes_together(self.config, self.checkpoint.kind, len(self.support))
         chosen, further = [self.chosen], self.known.further
         if further is not None and 0 < further[self.chosen].sum() < len(self.chosen):
             chosen.insert(0, self.chosen[~further[self.chosen]])
         return [
-            some[group]
+            [some[group] for group in attribute_groups(self.signatures[some], *sizes, self.config.seed)]
             for some in chosen
-            for group in attribute_groups(self.signatures[some], *sizes, self.config.seed)
         ]
 
     @cached_property

@@ -51,6 +51,7 @@ class LabelReport:
     device: str | None = None
     graph_rows: int = 0  # rows of the graph that the network read; 0: it read none
     student_rows: int = 0  # rows answered by a student of the network
+    logarithms: bool = False  # whether the network answered logarithms of the numbers
     answered: dict[str, int] = field(default_factory=dict)  # answers per class, those below min_confidence too
     filled: dict[str, int] = field(default_factory=dict)  # cells filled per class; for regression {"": count}
     left_empty: int = 0  # missing cells below min_confidence

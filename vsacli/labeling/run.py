@@ -307,4 +307,5 @@ def _ask_network(
     )
     job.report.checkpoint, job.report.device = checkpoint.name, prediction.device
     job.report.graph_rows, job.report.student_rows = prediction.graph_rows, prediction.student_rows
+    job.report.logarithms = prediction.logarithms
     return prediction.only(target.missing[~given])

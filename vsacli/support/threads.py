@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -9,6 +10,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
+
+_LIBRARIES = ("numpy", "scipy.linalg", "torch", "sklearn", "lightgbm")
+"""Each brings a pool of threads of its own."""
 
 
 @contextmanager
@@ -38,8 +42,13 @@ def torch_on_one_thread() -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-@lru_cache(maxsize=1)
 def _thread_pools() -> ThreadpoolController:
+    return _found_when(tuple(library in sys.modules for library in _LIBRARIES))
+
+
+@lru_cache
+def _found_when(loaded: tuple[bool, ...]) -> ThreadpoolController:
+    """The pools of the libraries that are loaded, which are not looked for again before there are more."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

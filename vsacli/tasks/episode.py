@@ -46,6 +46,8 @@ class Episode:
         What all rows of the table, with these labels, say of these rows.
     further : ndarray of bool, shape (M,), optional
         As of :class:`vsacli.tasks.store.EncodedTable`.
+    zero : float, optional
+        Where the zero of the table's numbers lies among targets that were scaled.
     """
 
     x: np.ndarray
@@ -58,6 +60,7 @@ class Episode:
     family: str = ""
     structure: RowStructure | None = None
     further: np.ndarray | None = None
+    zero: float | None = None
 
     @property
     def n_unlabeled(self) -> int:

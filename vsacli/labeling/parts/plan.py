@@ -300,6 +300,7 @@ def _prepare(job: Job, target: Target, parts: Sequence[Part], survey: Survey | N
     )
     groups, structure = _groups_and_structure(sample)
     graph = structure if groups is None else groups
+    report.logarithms = sample.scale is not None and sample.scale.zero is not None
     report.graph_rows = 0 if graph is None else len(graph)
     candidates = np.flatnonzero(unlabeled)
     candidates = candidates[row_order(below, signatures, options.seed, rows=candidates)][:MATCHED_ROWS]
@@ -347,7 +348,7 @@ def _answer_at_once(
         known=Known(proportions=proportions_of(job, target), further=attributes.further),
         progress=job.progress,
     )
-    job.report.graph_rows = answers.graph_rows
+    job.report.graph_rows, job.report.logarithms = answers.graph_rows, answers.logarithms
     n_context = job.n_above
     return answers.only(np.flatnonzero(~labeled) >= n_context)
 
