@@ -9,9 +9,10 @@ Networks and episodes are the paper's; since its 5,000 epochs are out of reach, 
 and falls. With `--preset small` all methods are trained by our own recipe instead, and ours is the small network. Each
 run has one thread and `--seconds` of processor time, validation included, so that neither other runs (`--jobs`) nor
 other work on the machine take any of it. A method whose folder is complete is not trained again, one that was cut off
-is resumed, and so is the comparison. Of a corpus the episodes are `varied` ones of up to 40 attributes: whole tables of
-a thousand columns would take AttHML's time alone. Printed beside the paper's figures: accuracy (or squared error), and
-what a step costs in training (its Table 3), in processor time on batches that are the same for all.
+is resumed, with the same settings, and so is the comparison. Of a corpus the episodes are `varied` ones of up to 40
+attributes: whole tables of a thousand columns would take AttHML's time alone. Printed beside the paper's figures:
+accuracy (or squared error), and what a step costs in training (its Table 3), in processor time on batches that are the
+same for all.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ from vsacli.evaluation.results import read_records
 from vsacli.evaluation.statistics import summarize
 from vsacli.methods.registry import NETWORKS
 from vsacli.training.request import Request
-from vsacli.training.run import RunSpec
+from vsacli.training.run import RUN_FILE, RunSpec
 
 CIRCLE_SPIRAL = "circle-spiral"
 RATES = {"meta-rbf-gp": 1e-2, "lp": 1e-2}  # a handful of numbers, which have far to go
@@ -109,6 +110,7 @@ def main() -> None:
     methods = chosen(args)
     os.environ["OMP_NUM_THREADS"] = "1"  # read by processes when they start
     runs = {m: args.out / f"{suite_name(args)}-{args.kind}" / m for m in methods}
+    refuse_others(runs, args)
     todo = {m: run for m, run in runs.items() if not (run / DONE).is_file()}
     for method in runs.keys() - todo.keys():
         print(f"{method}: trained already, {runs[method]}", flush=True)
@@ -165,6 +167,15 @@ def suite_name(args: argparse.Namespace) -> str:
     return Path(args.suite).resolve().name if args.suite != CIRCLE_SPIRAL else args.suite
 
 
+def refuse_others(runs: dict[str, Path], args: argparse.Namespace) -> None:
+    """End here if a run, complete or cut off, has other settings than those asked for."""
+    for method, run in runs.items():
+        if (run / RUN_FILE).is_file():
+            theirs, ours = RunSpec.load(run).config.to_dict(), new_run(method, args).config.to_dict()
+            if unlike := [name for name in ours if ours[name] != theirs[name]]:
+                sys.exit(f"{run} has other settings ({', '.join(unlike)}): repeat its own, or give another --out")
+
+
 def train(method: str, run: Path, args: argparse.Namespace) -> str:
     """Meta-train a method, or the rest of it, and record what it took; returns a line about it."""
     import torch
@@ -175,11 +186,7 @@ def train(method: str, run: Path, args: argparse.Namespace) -> str:
 
     start, resumed = time.monotonic(), (run / "state").is_dir()
     with sole_run(run):
-        if resumed:
-            spec = RunSpec.load(run)
-            spec = replace(spec, config=replace(spec.config, max_time=args.seconds))
-        else:
-            spec = request(method, args).new_run(torch.device("cpu"), shlex.join(sys.argv))
+        spec = RunSpec.load(run) if resumed else new_run(method, args)
         trainer = assemble(spec, run, torch.device("cpu"), group=Group(), resumed=resumed).trainer
         trainer.clock = ProcessorClock(trainer.clock.before)
         trainer.run()
@@ -194,8 +201,15 @@ def train(method: str, run: Path, args: argparse.Namespace) -> str:
     return f"{method}: {cost.steps:,} steps, {time.monotonic() - start:,.0f} s in all, {run}"
 
 
+def new_run(method: str, args: argparse.Namespace) -> RunSpec:
+    """The run of a method, from the start."""
+    import torch
+
+    return request(method, args).new_run(torch.device("cpu"), shlex.join(sys.argv))
+
+
 def request(method: str, args: argparse.Namespace) -> Request:
-    """The run of a method."""
+    """What is asked of the run of a method."""
     circle = args.suite == CIRCLE_SPIRAL
     rates = RATES | {m: float(r) for m, _, r in (text.partition("=") for text in args.rate)}
     training: dict[str, Any] = {

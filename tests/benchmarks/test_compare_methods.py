@@ -9,19 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from tests.benchmarks.test_unlabeled_and_groups import script
 from vsacli.training.config import TrainConfig
-
-CPU = torch.device("cpu")
 
 
 def config(method: str, monkeypatch: pytest.MonkeyPatch, *options: str) -> TrainConfig:
     """What a method is trained with."""
     compare: Any = script("compare_methods")
     monkeypatch.setattr(sys, "argv", ["compare_methods.py", "--seconds", "900", "--out", "runs", *options])
-    return compare.request(method, compare.arguments()).new_run(CPU).config
+    return compare.new_run(method, compare.arguments()).config
 
 
 def test_methods_differ_in_network_and_rate_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,3 +43,6 @@ def test_a_method_that_is_complete_is_not_trained_again(tmp_path: Path) -> None:
     assert f"lp: {cost['steps']:,} steps" in first
     assert "lp: trained already" in again
     assert first[first.index("Table 1(a)") :] == again[again.index("Table 1(a)") :]
+    other = subprocess.run([*command, "--learning-rate", "1", "--rate", "lp=1"], capture_output=True, text=True)
+    assert other.returncode == 1
+    assert "lp has other settings (learning_rate)" in other.stderr

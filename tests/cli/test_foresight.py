@@ -49,6 +49,11 @@ def test_a_dry_run_refuses_what_a_run_refuses(vsa, named: Path, write):
     assert "vsa: time: nothing to fill in" in done.stderr.splitlines()
 
 
+def test_a_dry_run_says_that_one_class_leaves_no_choice(vsa, write):
+    done = vsa("label", write("one.csv", b"x,label\n1,a\n2,\n3,\n"), "-t", "label", "--dry-run")
+    assert "note: all given labels are of one class, so every missing label becomes that one" in done.stderr
+
+
 def test_a_preview_has_the_first_filled_rows(vsa, named: Path, tmp_path: Path):
     out = tmp_path / "out.csv"
     whole = vsa("label", named, "-t", "label", "-o", out, "--preview", "--confidence")

@@ -44,12 +44,12 @@ def test_summary_tells_what_was_done(vsa, two_groups, write):
     assert all(line.startswith("vsa: ") for line in lines)
     facts = dict(line.removeprefix("vsa: ").split(": ", 1) for line in lines if ": note: " not in line)
     assert facts["table"].endswith("in.csv, 24 rows, 4 columns")
-    assert facts["labels"] == "8 given, 2 classes of 4"
+    assert facts["labels"] == "8 given, 4 in each of 2 classes"
     assert facts["missing"] == "16: empty (16)"
     assert facts["columns"] == "1 used: x"
     assert "y (--exclude)" in facts["left out"]
     assert "extra (" in facts["left out"]
-    assert facts["filled"] == "16, 2 classes of 8"
+    assert facts["filled"] == "16, 8 in each of 2 classes"
     assert re.fullmatch(r"0\.\d{3} on average|1\.000 on average", facts["confidence"])
     assert facts["network"].endswith(" on cpu")
 
@@ -122,6 +122,8 @@ def test_min_confidence_leaves_cells_empty(vsa, write):
     assert 0 < empty < 4
     assert f"not filled: {empty} below --min-confidence" in result.stderr
     assert "on average, cells that were left empty included\n" in result.stderr
+    in_percent = vsa("label", path, "-t", "label", "--confidence", "--min-confidence", f"{100 * limit:.4f}%")
+    assert in_percent.stdout == result.stdout
 
 
 def test_min_confidence_leaves_a_missing_mark_as_it_is(vsa, write):
@@ -143,7 +145,7 @@ def test_labels_from_another_table(vsa, two_groups, write):
     )
     assert result.code == 0, result.stderr
     assert [row["label"] for row in table(result.stdout)] == two_groups.truth
-    assert "labels: 8 given, 2 classes of 4" in result.stderr
+    assert "labels: 8 given, 4 in each of 2 classes" in result.stderr
     assert re.search(r"note: not used, because .* has no such columns, only .*given\.csv: more", result.stderr)
 
 

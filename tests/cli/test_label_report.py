@@ -130,7 +130,7 @@ def test_given_back_as_the_file_is_written(
     assert "next.csv were given to their rows" in again.stderr
     assert "columns: 2 used: Länge, y\n" in again.stderr
     given = sum(two_groups.given)
-    assert f"labels: {given + 4} given, 2 classes" in again.stderr
+    assert f"labels: {given + 4} given, " in again.stderr
     told = [line.rpartition(delimiter)[2] for line in (tmp_path / "out.csv").read_bytes().decode(encoding).splitlines()]
     assert told[1:] == ["größer" if label == "a" else "kleiner" for label in two_groups.truth]
 
@@ -254,3 +254,24 @@ def test_rows_of_a_page_have_the_names_by_which_a_person_knows_them(vsa, two_gro
     missing = [name for name, given in zip(names, two_groups.given, strict=True) if not given]
     assert sum(f">{name}<" in rows for name in missing) == 12
     assert "overflow-wrap:normal;word-break:keep-all" in page  # a header breaks between words only
+
+
+def test_a_table_without_labels_gets_the_rows_to_label_first(vsa, two_groups, write, tmp_path: Path):
+    path = write("in.csv", "\n".join(["x,y,label", *(f"{x},{y}," for x, y in two_groups.rows), ""]).encode())
+    out, first = tmp_path / "out.csv", tmp_path / "first.csv"
+    result = vsa("label", path, "-t", "label", "-o", out, "--suggest", "2", "--suggest-to", first)
+    assert result.code == 1
+    assert f"label those in {first}, and give them back with --labeled" in result.error
+    assert not out.exists()
+    rows = rows_of(first.read_bytes())
+    assert list(rows[0]) == ["label", "label_guess", "label_confidence", "row", "x", "y"]
+    truth = [two_groups.truth[int(row["row"]) - 1] for row in rows]
+    assert set(truth) == {"a", "b"}  # one of each group
+    lines = first.read_text().splitlines()
+    first.write_text(
+        "\n".join([lines[0], *(label + line for label, line in zip(truth, lines[1:], strict=True))]) + "\n"
+    )
+    filled = vsa("label", path, "-t", "label", "--labeled", first)
+    assert [row["label"] for row in rows_of(filled.stdout)] == two_groups.truth
+    assert not vsa("label", path, "-t", "label", "--suggest-to", "-", "-o", out).stdout.startswith(b"x,y,label")
+    assert "--suggest-to FILE names the rows to begin with" in vsa("label", path, "-t", "label").error

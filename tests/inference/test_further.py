@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -54,3 +55,18 @@ def test_both_readings_count_alike_where_one_takes_more_groups_of_attributes(kin
     found = ask(kind, task, known=known, config=config)
     wanted = np.average(alone, axis=0, weights=[0.5, 0.25, 0.25])
     np.testing.assert_allclose(found[:, what], wanted[:, what], atol=1e-4)
+
+
+def test_groups_of_classes_are_read_without_them_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    task, known = task_of("classification", classes=6), Known(further=np.array([False, True, False, True]))
+    found: list[np.ndarray | None] = []
+
+    class Spied(Reading):
+        def __init__(self, *args: Any) -> None:
+            super().__init__(*args)
+            found.append(self.known.further)
+
+    monkeypatch.setattr("vsacli.inference.many_classes.Reading", Spied)
+    ask("classification", task, known=known, config=replace(CPU, classes_together=2))
+    assert len(found) >= 3
+    assert all(further is known.further for further in found)

@@ -16,6 +16,11 @@ def silent(step: str, done: int, total: int) -> None:
     pass
 
 
+def columns_of(*widths: tuple[int, int]) -> UsedColumns:
+    """Columns (place, attributes) without text."""
+    return UsedColumns(widths, np.zeros(sum(width for _, width in widths), bool))
+
+
 def make_table(n: int, noise: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """One attribute that separates two classes, one constant within the labeled rows, and noise."""
     rng = np.random.default_rng(0)
@@ -29,7 +34,7 @@ def make_table(n: int, noise: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def test_the_column_that_decides_comes_first_and_the_others_change_nothing():
     x, labeled, y = make_table(80, 3)
     found = column_importances(
-        Recorder().checkpoint(), x, labeled, y, 2, UsedColumns([(4, 1), (0, 1), (7, 2)]), OPTIONS, silent
+        Recorder().checkpoint(), x, labeled, y, 2, columns_of((4, 1), (0, 1), (7, 2)), OPTIONS, silent
     )
     assert found[0].column == 4
     assert found[0].rows == pytest.approx(0.5, abs=0.2)  # of shuffled rows half land in the other class
@@ -42,7 +47,7 @@ def test_attributes_of_one_column_move_together():
     x, labeled, y = make_table(80, 2)
     x[:, 1] = 2 * x[:, 0]  # shuffled alone, each would leave the other to go by
     asked = Recorder()
-    column_importances(asked.checkpoint(), x, labeled, y, 2, UsedColumns([(0, 2), (1, 1)]), OPTIONS, silent)
+    column_importances(asked.checkpoint(), x, labeled, y, 2, columns_of((0, 2), (1, 1)), OPTIONS, silent)
     assert len(asked.batches) == 3
     rows = [{tuple(sorted(row)) for row in batch.x[0].tolist()} for batch in asked.batches]
     moved = [batch.x[0].double().numpy() for batch in asked.batches]
@@ -56,7 +61,7 @@ def test_cost_is_bounded():
     x, labeled, y = make_table(600, 39)
     asked = Recorder()
     found = column_importances(
-        asked.checkpoint(), x, labeled, y, 2, UsedColumns([(j, 1) for j in range(40)]), OPTIONS, silent
+        asked.checkpoint(), x, labeled, y, 2, columns_of(*((j, 1) for j in range(40))), OPTIONS, silent
     )
     assert len(found) == MOST_COLUMNS
     assert found[0].column == 0
@@ -78,7 +83,7 @@ def test_numbers():
 
     y = np.arange(10.0)
     found = column_importances(
-        Sum("regression").checkpoint(), x, labeled, y, 0, UsedColumns([(0, 1), (1, 1), (2, 1)]), OPTIONS, silent
+        Sum("regression").checkpoint(), x, labeled, y, 0, columns_of((0, 1), (1, 1), (2, 1)), OPTIONS, silent
     )
     assert found[0].column == 0
     assert found[0].change == pytest.approx(np.sqrt(2), abs=0.4)  # two draws of one distribution

@@ -43,6 +43,13 @@ RULE = {
 }
 
 
+def test_words_for_missing_are_no_classes_among_decimals_however_many_they_are() -> None:
+    values, counts = [1.5, 2.25, 3.75, NAN], [1, 1, 1, 9]
+    assert judge(values, counts, blanks=[False, False, False, True]).kind == "mixed"
+    assert judge([1, 2, 3, NAN], [4, 4, 4, 9], blanks=[False, False, False, True]).kind == "classification"
+    assert judge([*values, NAN], [*counts, 2], blanks=[False] * 3 + [True, False]).kind == "classification"
+
+
 @pytest.mark.parametrize(("values", "counts", "kind"), RULE.values(), ids=RULE.keys())
 def test_the_rule(values: list[float], counts: list[int], kind: str) -> None:
     verdict = judge(values, counts)

@@ -164,6 +164,17 @@ class Asking:
         cells = pa.concat_arrays([blank, labels]).take(pa.array(index))
         return RelabeledTable(self._table, self._options.target, self.column, cells, given, given)
 
+    def first_rows(self, n: int) -> np.ndarray:
+        """The rows to label first, as long as no label is known: they stand for as many others as they can.
+
+        Returns
+        -------
+        ndarray of int64
+            Row numbers, the most telling one first; fewer than n if there are fewer.
+        """
+        x = self._attributes.x[self._above + self.rows]
+        return self.rows[rows_to_ask(x, np.zeros(len(x), bool), None, n)]
+
     def question(self) -> Question | None:
         """The next question, the same one until it is answered or skipped; None: no row is left.
 
@@ -314,16 +325,16 @@ class Asking:
         check_classes(len(target.classes))
         checkpoint = load_checkpoint(self._options.checkpoint, kind=target.kind)
         config = InferenceConfig(device=self._options.device, seed=self._options.seed)
-        further = Known(further=self._attributes.further)
+        of_table = Known(further=self._attributes.further)
         values = target.codes if target.kind == "classification" else target.numbers
         y, n_classes = values[labeled], len(target.classes) if target.kind == "classification" else 0
         if n_classes and len(np.unique(y)) < n_classes:  # of many labels a sample that lacks a class
             kept, y = np.unique(y, return_inverse=True)
-            found = predict(checkpoint, x, known, y, len(kept), config=config, known=further)
+            found = predict(checkpoint, x, known, y, len(kept), config=config, known=of_table)
             proba = np.zeros((len(found.probabilities), n_classes), np.float32)
             proba[:, kept] = found.probabilities
             return replace(found, proba=proba)
-        return predict(checkpoint, x, known, y, n_classes, config=config, known=further)
+        return predict(checkpoint, x, known, y, n_classes, config=config, known=of_table)
 
     def _guesses(self, answers: Answers, target: Target, rows: np.ndarray) -> dict[int, tuple[str, str]]:
         """Of each row: the guess and how certain it is, as they are written."""

@@ -230,8 +230,8 @@ class AttributeEncoder:
             encoder, encoded = GivenEncoder(encoder), with_given(encoded)
         name, number = key
         self._encoders[key] = encoder
-        self.used[name] = self.used.get(name, 0) + len(encoder.names)
         shown = name if number == 1 else f"{name} ({number})"
+        self.used[shown] = len(encoder.names)
         self.attribute_names += [f"{shown} {suffix}".rstrip() for suffix in encoder.names]
         return encoded
 

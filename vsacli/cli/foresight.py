@@ -35,7 +35,10 @@ Preview = Annotated[
 ]
 DryRun = Annotated[
     bool,
-    typer.Option("--dry-run", help="Say what would be read and learned from, and how long it takes; write nothing."),
+    typer.Option(
+        "--dry-run",
+        help="Say what would be read and learned from, and how long it takes; write nothing. For one file.",
+    ),
 ]
 
 

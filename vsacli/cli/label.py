@@ -37,7 +37,7 @@ from vsacli.cli.options import (
 )
 from vsacli.cli.parts import EngineChoice, EngineOption, RayAddress, Workers, choose_engine, refuse_options_of_folders
 from vsacli.cli.proportions import ProportionsFrom, ProportionsOption, known_proportions
-from vsacli.cli.values import reading_again
+from vsacli.cli.values import parse_share, reading_again
 from vsacli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -95,8 +95,10 @@ def label(
     ] = False,
     proba: Annotated[bool, typer.Option("--proba", help="Add a column <target>_proba_<class> for each class.")] = False,
     min_confidence: Annotated[
-        float | None,
-        typer.Option(metavar="P", min=0, max=1, help="Leave less certain cells as they are (classes only)."),
+        str | None,
+        typer.Option(
+            metavar="P", show_default=False, help="Leave cells less certain than 0.8 or 80% as they are (classes only)."
+        ),
     ] = None,
     proportions: ProportionsOption = None,
     proportions_from: ProportionsFrom = None,
@@ -133,15 +135,14 @@ def label(
     label filled in, and nothing else changed. It goes to standard output, a summary to standard error. If standard
     output is a terminal, the first rows that were filled are shown in place of the table; `-o -` prints all of it.
     """
-    if min_confidence is not None and min_confidence != min_confidence:
-        raise UsageError("--min-confidence is not a number; give one from 0 to 1")
+    least = None if min_confidence is None else parse_share("--min-confidence", min_confidence)
     if [file, *(labeled or ()), proportions_from].count("-") > 1:
         raise UsageError("two inputs are both standard input; give one of them as a path")
 
     from vsacli.cli.outputs import sole_writer_of, write_all
     from vsacli.cli.summary import facts_of
     from vsacli.labeling.filled_record import remembered, without_filled
-    from vsacli.labeling.run import LabelOptions, label_table
+    from vsacli.labeling.run import LabelOptions
     from vsacli.tables.output import check_output
     from vsacli.tables.read import read_table
 
@@ -157,7 +158,7 @@ def label(
         seed=seed,
         confidence=confidence,
         proba=proba,
-        min_confidence=min_confidence,
+        min_confidence=least,
         exact=exact,
     )
     options = replace(
@@ -211,7 +212,7 @@ def label(
 
                 table, sources = ask_person(table, options, sources, ask, answers_path(file, output))
             with progress_shown(quiet) as progress:
-                run = label_table(table, options, labeled=sources, progress=progress, keep=look.wanted)
+                run = look.label(table, options, sources, inputs, progress)
                 account = run.report
                 if look.wanted:
                     more = look.files(run, facts_of(account), progress)

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vsacli.errors import UsageError, VsaError
+from vsacli.errors import NoLabelError, UsageError, VsaError
 
 if TYPE_CHECKING:
+    from vsacli.labeling.job import LabelOptions
     from vsacli.labeling.run import LabelingRun
     from vsacli.support.progress import Progress
+    from vsacli.tables.table import Table, WritableTable
 
 SUGGESTED = 10
 
@@ -43,7 +45,7 @@ SuggestTo = Annotated[
         "--suggest-to",
         metavar="PATH",
         help="Write the rows to label next as CSV; `-` means standard output and needs --output. "
-        "Once filled in, give it back with --labeled.",
+        "Once filled in, give it back with --labeled. As long as there is no label: those to label first.",
     ),
 ]
 
@@ -130,6 +132,44 @@ class Look:
 
             out.append((self.report, report_page(found, summary)))
         return out
+
+    def label(
+        self,
+        table: WritableTable,
+        options: LabelOptions,
+        labeled: Sequence[Table],
+        inputs: Sequence[str],
+        progress: Progress,
+    ) -> LabelingRun:
+        """Label a table with `label_table`, and keep what is needed to look at it.
+
+        Raises
+        ------
+        NoLabelError
+            No row has a label; `suggest_to`, if given, has got the rows to label first.
+        """
+        from vsacli.cli.outputs import write_all
+        from vsacli.labeling.run import label_table
+
+        try:
+            return label_table(table, options, labeled=labeled, progress=progress, keep=self.wanted)
+        except NoLabelError:
+            if self.suggest_to is None or labeled:
+                raise
+            write_all(None, None, inputs, [(self.suggest_to, self._first_rows(table, options, progress))])
+            place = "standard output" if _is_stdout(self.suggest_to) else self.suggest_to
+            raise NoLabelError(
+                f"column {options.target!r} has no label in any of its {table.n_rows} rows: label those in {place}, "
+                "and give them back with --labeled"
+            ) from None
+
+    def _first_rows(self, table: WritableTable, options: LabelOptions, progress: Progress) -> bytes:
+        from vsacli.asking.session import Asking
+        from vsacli.insight.suggestions_csv import first_rows_csv
+
+        rows = Asking(table, options, progress=progress).first_rows(self.suggest or SUGGESTED)
+        column, classes = table.find(options.target), options.task != "regression"
+        return first_rows_csv(table, column, options.target, rows, classes=classes)
 
 
 def _is_stdout(path: str) -> bool:

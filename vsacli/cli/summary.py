@@ -124,13 +124,14 @@ def record_of(report: LabelReport, *, seed: int, output: str | None) -> bytes:
 
 
 def _per_class(counts: dict[str, int]) -> str:
-    """`: a (3), b (2)`, or `, 2 classes of 2 to 3`; nothing for numbers, whose only entry has no name."""
+    """`: a (3), b (2)`, or `, 2 to 3 in each of 2 classes`; nothing for numbers, whose only entry has no name."""
     if list(counts) == [""]:
         return ""
     if not values_shown():
         low, high = min(counts.values(), default=0), max(counts.values(), default=0)
-        size = f"{low:,}" if low == high else f"{low:,} to {high:,}"
-        return f", {len(counts):,} {'class' if len(counts) == 1 else 'classes'} of {size}"
+        if len(counts) == 1:
+            return " in 1 class"
+        return f", {low:,}{'' if low == high else f' to {high:,}'} in each of {len(counts):,} classes"
     return ": " + some([f"{name} ({count:,})" for name, count in counts.items()], SHOWN_CLASSES)
 
 

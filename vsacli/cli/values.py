@@ -18,6 +18,23 @@ Texts = TypeVar("Texts", str, list[str], None)
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
+def parse_share(option: str, text: str) -> float:
+    """``0.8`` or ``80%`` as a number from 0 to 1.
+
+    Raises
+    ------
+    UsageError
+        If it is of another form, or beyond.
+    """
+    try:
+        share = float(text.strip().removesuffix("%")) / (100 if text.strip().endswith("%") else 1)
+    except ValueError:
+        share = math.nan
+    if not 0 <= share <= 1:
+        raise UsageError(f"{option} {text}: give a number from 0 to 1, or a percentage, such as 0.8 or 80%")
+    return share
+
+
 def restored(value: Texts) -> Texts:
     """Text from the command line that is to match text in a file, also if the locale could not read its UTF-8."""
     if isinstance(value, list):

@@ -12,7 +12,7 @@ AT_ONCE = 1000  # random signs of all rows
 
 
 def better_rival(answer: TableAnswer, method: MethodAnswers) -> str | None:
-    """A sentence on the best other method, if it is better than this one beyond chance; else None.
+    """A sentence on the best other method, if it is of use and better than this one beyond chance; else None.
 
     The test is paired, by rows: if both methods are equally good, the difference of their scores in a row (how often
     its label came out right, or the squared error) is as likely to have the other sign. The chance of a lead as large
@@ -23,7 +23,9 @@ def better_rival(answer: TableAnswer, method: MethodAnswers) -> str | None:
     name = "accuracy" if method.probs is not None else "r2"
     others = [m for m in answer.methods if m is not method and m.error is None]
     best = max(others, key=lambda m: m.figures[name].value, default=None)
-    if best is None or chance_of_lead(answer, best, method) * len(others) > CHANCE:
+    if best is None or not best.figures[name].value > 0:  # it explains nothing either
+        return None
+    if chance_of_lead(answer, best, method) * len(others) > CHANCE:
         return None
     what = "of the hidden labels right" if name == "accuracy" else "of the variance explained"
     return f"{best.label} is better on this table: {best.figures[name].value:.0%} {what}."

@@ -53,12 +53,12 @@ class UsedColumns:
     ----------
     widths : sequence of (int, int)
         Each column's place in the table and number of attributes, in the order of those.
-    further : ndarray of bool, shape (M,), optional
+    further : ndarray of bool, shape (M,)
         As of `vsacli.inference.reading.Known`.
     """
 
     widths: Sequence[tuple[int, int]]
-    further: np.ndarray | None = None
+    further: np.ndarray
 
 
 def column_importances(

@@ -44,6 +44,19 @@ def suggestions_csv(study: Study) -> bytes:
     return how.text([form.header, *(["", *start, *cells] for *start, cells in told)], table.name)
 
 
+def first_rows_csv(table: Table, column: int, target: str, rows: np.ndarray, *, classes: bool) -> bytes:
+    """The same of rows to label before any label is known: there are no guesses.
+
+    Raises
+    ------
+    DataError
+        A name has a character that the table's encoding lacks.
+    """
+    form = RowsToLabel.of(table, column, target, classes=classes)
+    told = zip((rows + 1).tolist(), cells_of(table, rows, form.others), strict=True)
+    return format_of(table).text([form.header, *(["", "", "", row, *cells] for row, cells in told)], table.name)
+
+
 def spelled_certainty(value: float, *, classes: bool) -> str:
     """A confidence, or a standard deviation."""
     return f"{value:.4f}" if classes else plain_number(value)

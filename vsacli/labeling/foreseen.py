@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vsacli import prepare
-from vsacli.labeling.job import Job, LabelOptions, LabelReport
+from vsacli.labeling.job import Job, LabelOptions, LabelReport, is_foregone
 from vsacli.labeling.run import begin
 from vsacli.support.progress import Progress, silent
 
@@ -32,19 +32,19 @@ def foresee(
     start = time.monotonic()
     table, job, target = begin(table, options, labeled=labeled, progress=progress)
     seconds = time.monotonic() - start
-    if not target.missing.any() or (target.kind == "classification" and len(target.classes) == 1):
-        job.report.notes.append("no network is needed")
+    if is_foregone(target, job.report):
         return job.report, seconds
     attributes = prepare.read_attributes(job.columns(), copies=job.copied_rows)
     job.note(attributes)
     seconds = time.monotonic() - start
-    return job.report, seconds + _seconds_of_the_network(job, target, attributes.x)
+    return job.report, seconds + _seconds_of_the_network(job, target, attributes)
 
 
-def _seconds_of_the_network(job: Job, target: Target, x: np.ndarray) -> float:
+def _seconds_of_the_network(job: Job, target: Target, attributes: prepare.Attributes[np.ndarray]) -> float:
     from vsacli.checkpoints.resolve import load_checkpoint
     from vsacli.inference.config import InferenceConfig, check_classes
     from vsacli.inference.predict import predict
+    from vsacli.inference.reading import Known
     from vsacli.inference.student import CHECKED, TAUGHT, student_pays
 
     classification = target.kind == "classification"
@@ -58,12 +58,20 @@ def _seconds_of_the_network(job: Job, target: Target, x: np.ndarray) -> float:
     given = np.flatnonzero(target.given)
     tried = config.chunk_rows * (MANY if len(target.classes) > config.classes_together else 1)
     rows = np.concatenate([given, others[:tried]])
-    y = target.codes[given] if classification else target.numbers[given]
-    known = np.arange(len(rows)) < len(given)
-    answers = predict(checkpoint, x[rows], known, y, len(target.classes) if classification else 0, config=config)
+    answers = predict(
+        checkpoint,
+        attributes.x[rows],
+        np.arange(len(rows)) < len(given),
+        target.codes[given] if classification else target.numbers[given],
+        len(target.classes) if classification else 0,
+        config=config,
+        known=Known(further=attributes.further),
+    )
     job.report.checkpoint, job.report.device = checkpoint.name, answers.device
     by_network = len(others)
-    if not job.options.exact and student_pays(config.student_from, len(others), x.shape[1], len(target.classes)):
+    if not job.options.exact and student_pays(
+        config.student_from, len(others), attributes.x.shape[1], len(target.classes)
+    ):
         by_network = TAUGHT + 2 * CHECKED  # if the student is trusted; what it takes itself is little
     chunks = max(1.0, by_network / tried)
     return loaded - start + (time.monotonic() - loaded) * chunks

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from vsacli.prepare import Attributes, Columns, ReadOptions, excluded_columns
+from vsacli.support.privacy import quoted
 from vsacli.support.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from vsacli.labeling.copies import Copies
     from vsacli.labeling.labeled_table import LabeledContext
     from vsacli.tables.table import Table
+    from vsacli.target.column import Target
     from vsacli.target.proportions import KnownProportions
 
 
@@ -118,3 +120,18 @@ class Job:
             return None
         skip = {self.column, *excluded_columns(self.table, self.options), *self.table.nested}
         return find_copies(self.context, skip)
+
+
+def is_foregone(target: Target, report: LabelReport) -> bool:
+    """Whether no network is needed, since no label is missing or all are of one class; a note then says so."""
+    if not report.missing:
+        report.notes.append("no label is missing: nothing to fill")
+    elif target.kind == "classification" and len(target.classes) == 1:
+        one = quoted(target.classes[0], "that one")
+        report.notes.append(
+            f"all given labels are of one class, so every missing label becomes {one}; "
+            "if there are other classes, label a row of each"
+        )
+    else:
+        return False
+    return True

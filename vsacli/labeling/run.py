@@ -19,9 +19,8 @@ from vsacli import prepare
 from vsacli.errors import DataError, UsageError
 from vsacli.inference.answers import Answers
 from vsacli.labeling.answers import Labels, certain, count_by_class, note_on_added, spell
-from vsacli.labeling.job import Job, LabelOptions, LabelReport
+from vsacli.labeling.job import Job, LabelOptions, LabelReport, is_foregone
 from vsacli.labeling.shares import note_on_shares, proportions_of
-from vsacli.support.privacy import quoted
 from vsacli.support.progress import Progress, silent
 from vsacli.target.proportions import OPTION, shares_of
 
@@ -151,17 +150,9 @@ def label_table(
     context, column, report = job.context, job.column, job.report
     classes = target.classes if target.kind == "classification" else []
     checkpoint, attributes = None, None
-    if not target.missing.any():
-        report.notes.append("no label is missing: nothing to fill")
-        answers = certain(0, len(classes))
-    elif len(classes) == 1:
-        one = quoted(classes[0], "that one")
-        report.notes.append(
-            f"all given labels are of one class, so every missing label becomes {one}; "
-            "if there are other classes, label a row of each"
-        )
-        answers = certain(report.missing, 1)
-        if keep:  # which rows may well be of another class is worth a look
+    if is_foregone(target, report):
+        answers = certain(report.missing, len(classes))
+        if keep and report.missing:  # which rows may well be of another class is worth a look
             checkpoint, attributes = _for_a_look(job)
     else:
         from vsacli.checkpoints.resolve import load_checkpoint

@@ -19,8 +19,8 @@ from vsacli.support.privacy import VARIABLE, values_shown
 from vsacli.tables.arrow_types import decimals_of, is_number, is_text, numbers_to_arrow, plain, readable, to_float64
 from vsacli.target.distinct_labels_note import note_on_different
 from vsacli.target.domain import Domain
-from vsacli.target.doubtful import far_numbers, is_spreadsheet_error
-from vsacli.target.label_notes import near_spellings, not_learned_from, often_missing, other_task
+from vsacli.target.doubtful import far_numbers, is_spreadsheet_error, looks_missing
+from vsacli.target.label_notes import limits_as_numbers, near_spellings, not_learned_from, often_missing, other_task
 from vsacli.target.missing import missing_labels, normalize
 from vsacli.target.number_style import NumberStyle
 from vsacli.target.task_rule import judge, spelled_like_codes
@@ -187,7 +187,8 @@ def read_target(
         if given.size > 1 and (categorical or not numeric.possible):
             kind, reason = "classification", f"{given.size} distinct {'categories' if categorical else numeric.noun}"
         else:
-            verdict = judge(numeric.values, counts, codes=numeric.codes)
+            blanks = [np.isnan(v) and looks_missing(found.keys[i]) for v, i in zip(numeric.values, given, strict=True)]
+            verdict = judge(numeric.values, counts, codes=numeric.codes, blanks=blanks)
             kind, reason = verdict.kind, verdict.reason
             notes += other_task(verdict)
         if kind == "mixed":
@@ -223,6 +224,7 @@ def read_target(
         raise _no_number(found, given, numeric, missing, name, where, None)
     if numeric.decimal != decimal and numeric.style.decimals:
         notes.append(f"decimal mark of the labels: {numeric.decimal!r}")
+    notes += limits_as_numbers(*numeric.limits)
     new = np.full(len(missing_class), np.nan)
     new[given] = numeric.values
     target.numbers = new[found.label]
@@ -337,6 +339,7 @@ class _Numeric:
     style: NumberStyle = field(default_factory=NumberStyle)
     decimal: str = "."
     example: str = ""
+    limits: tuple[int, str] = (0, "")  # how many cells are limits, and one of them
 
 
 def _read_numeric(found: _Distinct, given: np.ndarray, kind: pa.DataType, decimal: str) -> _Numeric:
@@ -349,6 +352,7 @@ def _read_numeric(found: _Distinct, given: np.ndarray, kind: pa.DataType, decima
         written = [number for number in read if number is not None]
         if not written:
             return _Numeric(values, bool(np.isinf(values).any()), "words", decimal=decimal)
+        limits = [k for k, number in enumerate(read) if number is not None and number.bound]
         return _Numeric(
             values=values,
             possible=True,
@@ -357,6 +361,7 @@ def _read_numeric(found: _Distinct, given: np.ndarray, kind: pa.DataType, decima
             style=NumberStyle.of(written, decimal),
             decimal=decimal,
             example=next(key for key, number in zip(keys, read, strict=True) if number is not None),
+            limits=(int(found.counts[given[limits]].sum()), keys[limits[0]] if limits else ""),
         )
     if is_number(kind):
         values = to_float64(found.spellings.take(given))
@@ -371,7 +376,7 @@ def _no_label(name: str, n: int, tokens: dict[str, int]) -> DataError:
     hint = f" ({', '.join(words)} of them: --no-default-na makes such words labels)" if words else ""
     return NoLabelError(
         f"column {name!r} has no label in any of its {n} rows{hint}: give at least one row of each class its label; "
-        "vsa label --ask 10 asks you for some"
+        "vsa label --ask 10 asks you for some, and --suggest-to FILE names the rows to begin with"
     )
 
 
@@ -393,9 +398,9 @@ def _no_number(
     total = int((~missing).sum())
     shown, named = f"the label ({VARIABLE}=1 shows it)", "name it with --na"
     like = ""
-    if values_shown():
+    if values_shown() or looks_missing(cell.strip()):
         shown, named = repr(cell), f"use --na {cell.strip()!r}"
-        like = f" like {numeric.example!r}" if numeric.example else ""
+        like = f" like {numeric.example!r}" if numeric.example and values_shown() else ""
     problem = f"column {name!r}, {place}: {shown} is not a finite number{like}"
     if count > 1:
         problem += f" ({count} of {total} labels are not)"

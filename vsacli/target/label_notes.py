@@ -39,6 +39,15 @@ def not_learned_from(keys: Sequence[str], counts: np.ndarray, reasons: Mapping[i
     return notes
 
 
+def limits_as_numbers(cells: int, example: str) -> list[str]:
+    """Say that labels such as "<0.5" are learned from as the number beside the sign."""
+    if not cells:
+        return []
+    like = f" like {example!r}" if values_shown() else ""
+    many = f"{cells:,} labels{like} are limits or guesses" if cells > 1 else f"1 label{like} is a limit or a guess"
+    return [f"{many}: the number beside the sign is learned from"]
+
+
 def often_missing(keys: Sequence[str], values: np.ndarray) -> list[str]:
     """Name the classes that often mean "missing"; `values` are the classes as numbers, NaN where they are words."""
     words, codes = np.isnan(values), np.array([is_code(key) for key in keys], bool)

@@ -12,9 +12,9 @@ With *n* labels given, *k* of them different, the task is a **classification** w
 
 Otherwise it is a **regression**. Neighbours are at least five whole numbers that take half of the places in their
 range, which ends above ten and does not begin at 0 or 1: ages from 37 to 45, not ratings, nor the codes 11, 12, 21, 22,
-31. Where the other task is nearly as likely, the caller says so. A few words (at most a fifth of the labels) among
-numbers that make a regression by themselves are neither: the caller reports them, since guessing would spoil either the
-words or the numbers.
+31. Where the other task is nearly as likely, the caller says so. A few words (at most a fifth of the labels, not
+counting those that often stand for "missing") among numbers that make a regression by themselves are neither: the
+caller reports them, since guessing would spoil either the words or the numbers.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Verdict:
     close: bool = False  # the other task is nearly as likely
 
 
-def judge(values: ArrayLike, counts: ArrayLike, *, codes: bool = False) -> Verdict:
+def judge(values: ArrayLike, counts: ArrayLike, *, codes: bool = False, blanks: ArrayLike | None = None) -> Verdict:
     """Apply the rule to the distinct labels of a column.
 
     Parameters
@@ -50,6 +50,8 @@ def judge(values: ArrayLike, counts: ArrayLike, *, codes: bool = False) -> Verdi
         How many cells have it.
     codes
         The labels are spelled like codes (see :func:`spelled_like_codes`).
+    blanks
+        Which distinct labels are words that often stand for "missing"; by default none.
     """
     value, count = np.asarray(values, dtype=np.float64), np.asarray(counts, dtype=np.int64)
     n, n_kinds = int(count.sum()), len(value)
@@ -60,8 +62,9 @@ def judge(values: ArrayLike, counts: ArrayLike, *, codes: bool = False) -> Verdi
         return Verdict("classification", f"{n_kinds} distinct words")
     if wordy.any():
         words = int(count[wordy].sum())
+        blank = 0 if blanks is None else int(count[np.asarray(blanks, bool) & wordy].sum())
         rest = judge(value[~wordy], count[~wordy], codes=codes)
-        if rest.kind == "regression" and 5 * words <= n:
+        if rest.kind == "regression" and 5 * (words - blank) <= n - blank:
             return Verdict("mixed", f"{words} of {n} labels are words, the others {rest.reason}")
         return Verdict("classification", f"{n_kinds} distinct labels, some of them words")
     if codes:

@@ -22,7 +22,7 @@ import numpy as np
 
 from vsacli.errors import UsageError
 from vsacli.labeling.given_back import together
-from vsacli.labeling.job import Job, LabelOptions, LabelReport
+from vsacli.labeling.job import Job, LabelOptions, LabelReport, is_foregone
 from vsacli.labeling.parts.folder import Part
 from vsacli.labeling.parts.sample import choose_labeled, read_rows, sample_rows
 from vsacli.labeling.parts.survey import Survey, first_rows, survey_target
@@ -204,14 +204,7 @@ def make_plan(
         if pa.types.is_dictionary(no_label.type):
             no_label = no_label.dictionary_decode()
     network = None
-    if not report.missing:
-        report.notes.append("no label is missing: nothing to fill")
-    elif target.kind == "classification" and len(target.classes) == 1:
-        report.notes.append(
-            "all given labels are of one class, so every missing label becomes it; if there are other classes, label a "
-            "row of each"
-        )
-    else:
+    if not is_foregone(target, report):
         network = _prepare(Job(held, context, column, options, report, progress), target, parts, survey)
     if network is not None:
         report.checkpoint = network.checkpoint.name
