@@ -57,6 +57,7 @@ def test_record_of_a_classification(vsa: Vsa, write: Write, two_groups: TwoGroup
         "left_out": [{"column": "always", "reason": record["left_out"][0]["reason"]}],
         "checkpoint": "classification",
         "device": "cpu",
+        "logarithms": False,
         "graph_rows": 24,
         "student_rows": 0,
         "seed": 3,

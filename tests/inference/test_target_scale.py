@@ -72,3 +72,16 @@ def test_many_labels_are_compared_by_some_of_them() -> None:
     reading = Reading(tiny_checkpoint("regression"), x, np.arange(1000) < 900, np.exp(line[:900]), 0, CPU)
     assert reading.scale is not None
     assert reading.scale.zero == 0
+
+
+def test_new_rows_are_answered_on_the_scale_of_fit() -> None:
+    from vsacli import VSARegressor
+
+    x, line = table(60)
+    y = np.where(np.arange(60) < 20, np.exp(3 * line), np.nan)
+    model = VSARegressor(device="cpu").fit(x, y)
+    assert model._scale is not None
+    assert model._scale.zero == 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("vsacli.inference.reading.logarithms_fit_better", lambda x, y: pytest.fail("chosen already"))
+        assert np.min(model.predict(x[20:25])) > 0

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from vsacli.checkpoints.folder import Checkpoint
     from vsacli.inference.config import InferenceConfig
     from vsacli.inference.reading import Known
+    from vsacli.inference.target_scale import TargetScale
     from vsacli.kinds import TaskKind
 
 
@@ -120,6 +121,7 @@ class VSAEstimator(BaseEstimator):
         self._unlabeled = x[missing]
         self._proportions = None if shares is None else left_proportions(shares, labels, len(x))
         self._known: Known | None = None  # of the rows of fit, if new ones can be asked about beside them
+        self._scale: TargetScale | None = None  # of numbers, once it is chosen
         answer = self._ask(self._unlabeled, self._unlabeled[:0], remember=True)
         if len(self._unlabeled) > _chunk_rows():
             kept = row_order(self._unlabeled, attribute_signatures(x), self._seed)[: _chunk_rows()]
@@ -203,11 +205,13 @@ class VSAEstimator(BaseEstimator):
             self._labels,
             self._n_classes,
             self._config(),
-            replace(self._known or Known(), proportions=self._proportions, further=self._encoder.further),
+            replace(
+                self._known or Known(), proportions=self._proportions, further=self._encoder.further, scale=self._scale
+            ),
         )
         found = answer(reading)
         if remember:
-            self._known = reading.of_other_rows()
+            self._known, self._scale = reading.of_other_rows(), reading.scale
         return found.only(slice(len(x)))
 
     def _config(self) -> InferenceConfig:

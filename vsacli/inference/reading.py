@@ -22,7 +22,7 @@ from vsacli.inference.passes import PassRows, Runner, deal_contexts, kept_bytes,
 from vsacli.inference.structure import GivenRows, KnownStructure, structure_of
 from vsacli.inference.target_scale import MOST_LABELS, TargetScale, logarithms_fit_better
 from vsacli.structure.table import COORDINATES
-from vsacli.support.threads import numpy_on_one_thread, torch_on_one_thread
+from vsacli.support.threads import numpy_on_one_thread
 
 if TYPE_CHECKING:
     from vsacli.checkpoints.folder import Checkpoint
@@ -67,6 +67,8 @@ class Known:
     zero : float, optional
         The zero of targets that are numbers: all being above it, their logarithms may be answered. None: they have no
         zero that means anything.
+    scale : TargetScale, optional
+        Of the labeled targets, if it is known already.
     """
 
     signatures: np.ndarray | None = None
@@ -77,6 +79,7 @@ class Known:
     further: np.ndarray | None = None
     contexts: KeptContexts | None = None
     zero: float | None = 0.0
+    scale: TargetScale | None = None
 
 
 class Reading:
@@ -119,7 +122,7 @@ class Reading:
             raise DataError("no labeled row: give at least one label")
         self.classes = checkpoint.kind == "classification"
         self.n_classes = n_classes if self.classes else 0
-        self.scale = None if self.classes else self._scale_of(np.asarray(y, np.float64))
+        self.scale = None if self.classes else self.known.scale or self._scale_of(np.asarray(y, np.float64))
         self.target = np.asarray(y, np.int64) if self.scale is None else self.scale.apply(y)
         self.device = choose_device(self.config.device)
         self._listed: ListedRows | None = None
@@ -130,8 +133,7 @@ class Reading:
         if zero is None or not self.x.shape[1] or not y.min() > zero:
             return TargetScale.of(y)
         rows = row_order(self.x, self.signatures, self.config.seed, y, rows=self.support)[:MOST_LABELS]
-        with torch_on_one_thread(), numpy_on_one_thread():  # whose number must not change an answer
-            better = logarithms_fit_better(take_rows(self.x, self.support[rows]), y[rows] - zero)
+        better = logarithms_fit_better(take_rows(self.x, self.support[rows]), y[rows] - zero)
         return TargetScale.of(y, zero if better else None)
 
     @cached_property
@@ -354,7 +356,15 @@ class Reading:
             return None
         keeps = groups is None and self._bytes_of_contexts <= KEPT_BYTES
         contexts = KeptContexts() if keeps else None
-        return Known(self.signatures, structure, None, groups, self.kept_beside(), self.known.further, contexts)
+        return Known(
+            self.signatures,
+            structure,
+            groups=groups,
+            beside=self.kept_beside(),
+            further=self.known.further,
+            contexts=contexts,
+            scale=self.scale,
+        )
 
     def attributes(self, rows: np.ndarray, group: np.ndarray) -> np.ndarray:
         """A group of attributes of some rows of the table, float32 (rows, attributes)."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vsacli.inference.student_input import StudentInput
-from vsacli.support.threads import torch_on_one_thread
+from vsacli.support.torch_threads import torch_on_one_thread
 
 if TYPE_CHECKING:
     import torch

@@ -29,19 +29,6 @@ def numpy_on_one_thread() -> Iterator[None]:
         yield
 
 
-@contextmanager
-def torch_on_one_thread() -> Iterator[None]:
-    """Keep PyTorch's operations to one thread, so that sums do not depend on how many there are."""
-    import torch
-
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
-
-
 def _thread_pools() -> ThreadpoolController:
     return _found_when(tuple(library in sys.modules for library in _LIBRARIES))
 

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from vsacli.inference.proportions import Proportions
     from vsacli.inference.reading import Known, Reading
     from vsacli.inference.structure import KnownStructure
+    from vsacli.inference.target_scale import TargetScale
     from vsacli.prepare import Attributes
     from vsacli.tables.table import Table
     from vsacli.target.column import Target
@@ -73,6 +74,8 @@ class Network:
         Of the classes, in the sample and the labeled rows, if there are many; then there is no structure of all.
     proportions : Proportions, optional
         With the factors that meet them in the sample: a part has shares of its own.
+    scale : TargetScale, optional
+        Of the numbers that are labels.
     whole : WholeFolder, optional
         All answers, of a folder that is answered at once; then nothing is left to ask.
     """
@@ -87,6 +90,7 @@ class Network:
     structure: KnownStructure | None = None
     groups: ClassGroups | None = None
     proportions: Proportions | None = None
+    scale: TargetScale | None = None
     whole: WholeFolder | None = None
 
     def known(self, proportions: Proportions | None) -> Known:
@@ -94,7 +98,13 @@ class Network:
         from vsacli.inference.reading import Known
 
         return Known(
-            self.signatures, self.structure, proportions, self.groups, self.beside, further=self.encoder.further
+            self.signatures,
+            self.structure,
+            proportions,
+            self.groups,
+            self.beside,
+            further=self.encoder.further,
+            scale=self.scale,
         )
 
 
@@ -308,6 +318,7 @@ def _prepare(job: Job, target: Target, parts: Sequence[Part], survey: Survey | N
         structure=structure,
         groups=groups,
         proportions=proportions_of(job, target),
+        scale=sample.scale,
     )
     if network.proportions is not None:
         _match(network, below[candidates], len(target.classes), job)
