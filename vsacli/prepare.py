@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 import numpy as np
 
+from vsacli.attributes.words import Words, side_by_side
 from vsacli.errors import DataError, UsageError
 from vsacli.support.progress import Progress, silent
 from vsacli.support.wording import nearest
@@ -58,12 +59,15 @@ class Attributes(Generic[X]):
         What was encoded: places in the table, and the types that the cells had.
     left_out : list of (str, str)
         Columns that gave no attribute, with the reason.
+    words : Words, shape (n, V), optional
+        The words of the columns of text, if they were asked for and there are any.
     """
 
     x: X
     encoder: AttributeEncoder
     columns: list[tuple[int, pa.DataType]] = field(default_factory=list)
     left_out: list[tuple[str, str]] = field(default_factory=list)
+    words: Words | None = None
 
     @property
     def used(self) -> dict[str, int]:
@@ -304,7 +308,9 @@ class Columns:
             del cells  # before the next one is read
 
 
-def read_attributes(columns: Columns, *, copies: np.ndarray | None = None) -> Attributes[np.ndarray]:
+def read_attributes(
+    columns: Columns, *, copies: np.ndarray | None = None, words: bool = False
+) -> Attributes[np.ndarray]:
     """The columns of a table as attributes.
 
     Parameters
@@ -312,6 +318,8 @@ def read_attributes(columns: Columns, *, copies: np.ndarray | None = None) -> At
     columns : Columns
     copies : ndarray of bool, optional
         As of `AttributeEncoder.fit_transform`.
+    words : bool
+        Whether to have the words of columns of text as well.
 
     Raises
     ------
@@ -321,11 +329,14 @@ def read_attributes(columns: Columns, *, copies: np.ndarray | None = None) -> At
     from vsacli.attributes.encoder import AttributeEncoder
 
     encoder = AttributeEncoder(seed=columns.options.seed, include=columns.included)
-    x = encoder.fit_transform(columns, decimal=columns.table.decimal, copies=copies)
-    return _of_columns(Attributes(x, encoder, left_out=list(encoder.left_out)), columns)
+    told: list[Words] | None = [] if words else None
+    x = encoder.fit_transform(columns, decimal=columns.table.decimal, copies=copies, words=told)
+    return _of_columns(Attributes(x, encoder, left_out=list(encoder.left_out), words=side_by_side(told)), columns)
 
 
-def pack_attributes(columns: Columns, *, copies: np.ndarray | None = None) -> Attributes[CompactAttributes]:
+def pack_attributes(
+    columns: Columns, *, copies: np.ndarray | None = None, words: bool = False
+) -> Attributes[CompactAttributes]:
     """`read_attributes` of a large table, in less room."""
     import pyarrow as pa
 
@@ -334,21 +345,22 @@ def pack_attributes(columns: Columns, *, copies: np.ndarray | None = None) -> At
     from vsacli.support.malloc_trim import give_back_free_memory
 
     encoder = AttributeEncoder(seed=columns.options.seed, include=columns.included)
-    x = encoder.fit_into(CompactAttributes, columns, decimal=columns.table.decimal, copies=copies)
+    told: list[Words] | None = [] if words else None
+    x = encoder.fit_into(CompactAttributes, columns, decimal=columns.table.decimal, copies=copies, words=told)
     x = CompactAttributes(columns.table.n_rows) if x is None else x
-    found = _of_columns(Attributes(x, encoder, left_out=list(encoder.left_out)), columns)
+    found = _of_columns(Attributes(x, encoder, left_out=list(encoder.left_out), words=side_by_side(told)), columns)
     pa.default_memory_pool().release_unused()
     give_back_free_memory()  # a tenth of what the process holds by now, which the network can have
     return found
 
 
-def encode(columns: Iterable[tuple[str, pa.Array]], *, seed: int = 0) -> Attributes[np.ndarray]:
-    """Named columns as attributes, which may be none: see `Attributes.check`."""
+def encode(columns: Iterable[tuple[str, pa.Array]], *, seed: int = 0, words: bool = False) -> Attributes[np.ndarray]:
+    """Named columns as attributes, which may be none (see `Attributes.check`), and the words of text."""
     from vsacli.attributes.encoder import AttributeEncoder
 
-    encoder = AttributeEncoder(seed=seed)
-    x = encoder.fit_transform(columns)
-    return Attributes(x, encoder, left_out=list(encoder.left_out))
+    encoder, told = AttributeEncoder(seed=seed), [] if words else None
+    x = encoder.fit_transform(columns, words=told)
+    return Attributes(x, encoder, left_out=list(encoder.left_out), words=side_by_side(told))
 
 
 def _of_columns(found: Attributes[X], columns: Columns) -> Attributes[X]:

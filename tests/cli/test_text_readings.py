@@ -1,4 +1,4 @@
-"""Whatever reads a table with many texts reads it without their further components as well as with them."""
+"""Whatever reads a table with many texts reads it without their further components as well as with them, and words."""
 
 from __future__ import annotations
 
@@ -36,14 +36,15 @@ def texts(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def readings(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many further components each reading of the network knew of."""
-    known: list[int] = []
+def readings(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, bool]]:
+    """How many further components each reading of the network knew of, and whether it knew the words."""
+    known: list[tuple[int, bool]] = []
     begin = Reading.__init__
 
     def spied(self: Reading, *args: object, **options: object) -> None:
         begin(self, *args, **options)  # pyright: ignore[reportArgumentType]
-        known.append(0 if self.known.further is None else int(self.known.further.sum()))
+        further = 0 if self.known.further is None else int(self.known.further.sum())
+        known.append((further, self.known.words is not None))
 
     monkeypatch.setattr(Reading, "__init__", spied)
     return known
@@ -90,15 +91,16 @@ def fit(path: Path) -> None:
 
 @pytest.mark.parametrize("use", [label, label_large, label_folder, label_folder_by_a_sample, evaluate, ask, fit])
 def test_every_reading_knows_the_further_components(
-    use: Callable[[Path], None], texts: Path, readings: list[int]
+    use: Callable[[Path], None], texts: Path, readings: list[tuple[int, bool]]
 ) -> None:
     use(texts)
     assert readings
-    assert set(readings) == {18}
+    assert set(readings) == {(18, True)}
 
 
-def test_columns_of_a_report_are_shuffled_alike(texts: Path, readings: list[int]) -> None:
+def test_columns_of_a_report_are_shuffled_alike(texts: Path, readings: list[tuple[int, bool]]) -> None:
     page = texts.parent / "page.html"
     assert main(["label", str(texts), "-t", "topic", "-o", str(texts.parent / "out.csv"), "--report", str(page)]) == 0
-    assert readings.count(18) >= 3
-    assert readings.count(0) == 1  # the map of the rows, which shows all attributes
+    assert readings.count((18, True)) == 1
+    assert readings.count((18, False)) >= 2  # columns are shuffled for the network alone
+    assert readings.count((0, False)) == 1  # the map of the rows, which shows all attributes

@@ -14,6 +14,7 @@ import numpy as np
 
 from vsacli import prepare
 from vsacli.asking.choose import rows_to_ask
+from vsacli.attributes.words import rows_of
 from vsacli.errors import DataError, NoLabelError
 from vsacli.insight.suggestions_csv import format_of, spelled_certainty
 from vsacli.insight.told_columns import naming_columns, telling_columns
@@ -134,7 +135,7 @@ class Asking:
             among=context.matched() if context else None,
             progress=progress,
         )
-        self._attributes = prepare.read_attributes(columns)
+        self._attributes = prepare.read_attributes(columns, words=options.task != "regression")
         target = self._target()
         missing = np.ones(table.n_rows, bool) if target is None else target.missing[self._above :]
         free = np.flatnonzero(missing)
@@ -303,7 +304,7 @@ class Asking:
         free = free[~given[free]]
         rows = np.concatenate([labeled, free])
         x, known = self._attributes.x[rows], np.arange(len(rows)) < len(labeled)
-        answers = None if target is None else self._ask_network(x, known, target, labeled)
+        answers = None if target is None else self._ask_network(rows, known, target, labeled)
         asked = set(self.answers) | self._skipped
         allowed = np.array([row >= self._above and row - self._above not in asked for row in rows.tolist()], bool)
         queue = rows[rows_to_ask(x, known, _telling(answers), EVERY, among=allowed)] - self._above
@@ -313,7 +314,7 @@ class Asking:
         telling = _telling_attributes(x[~known], answers, self._attributes.widths(self._table.columns))
         return _Reading(classes, numbers, guesses, queue.tolist(), telling)
 
-    def _ask_network(self, x: np.ndarray, known: np.ndarray, target: Target, labeled: np.ndarray) -> Answers:
+    def _ask_network(self, rows: np.ndarray, known: np.ndarray, target: Target, labeled: np.ndarray) -> Answers:
         from vsacli.checkpoints.resolve import load_checkpoint
         from vsacli.inference.config import InferenceConfig, check_classes
         from vsacli.inference.predict import predict
@@ -325,7 +326,8 @@ class Asking:
         check_classes(len(target.classes))
         checkpoint = load_checkpoint(self._options.checkpoint, kind=target.kind)
         config = InferenceConfig(device=self._options.device, seed=self._options.seed)
-        of_table = Known(further=self._attributes.further)
+        x = self._attributes.x[rows]
+        of_table = Known(further=self._attributes.further, words=rows_of(self._attributes.words, rows))
         values = target.codes if target.kind == "classification" else target.numbers
         y, n_classes = values[labeled], len(target.classes) if target.kind == "classification" else 0
         if n_classes and len(np.unique(y)) < n_classes:  # of many labels a sample that lacks a class

@@ -16,12 +16,12 @@ from vsacli.attributes.column_encoders import ColumnEncoder
 from vsacli.attributes.column_kinds import MIN_SEQUENCE, NEARLY_ALL, says_id
 from vsacli.attributes.given import GivenEncoder, GivenPatterns, OnlyGivenEncoder, filled_cells, given_rows, with_given
 from vsacli.attributes.text import TextEncoder
+from vsacli.attributes.words import Words
 from vsacli.errors import ResourceError
 from vsacli.tables.arrow_types import simplified
 
 if TYPE_CHECKING:
     import pandas as pd
-
 Columns = Iterable[tuple[str, pa.Array]]
 
 
@@ -90,11 +90,17 @@ class AttributeEncoder:
 
     def fit(self, columns: Columns, decimal: str = ".") -> AttributeEncoder:
         """Fit on (name, values) pairs; `decimal` is the decimal mark of a text table."""
-        for _ in self._fit_each(columns, decimal, None):
+        for _ in self._fit_each(columns, decimal, None, None):
             pass
         return self
 
-    def fit_transform(self, columns: Columns, decimal: str = ".", copies: np.ndarray | None = None) -> np.ndarray:
+    def fit_transform(
+        self,
+        columns: Columns,
+        decimal: str = ".",
+        copies: np.ndarray | None = None,
+        words: list[Words] | None = None,
+    ) -> np.ndarray:
         """Fit and encode in one pass, holding one column of text at a time.
 
         Parameters
@@ -104,6 +110,8 @@ class AttributeEncoder:
         copies : bool (k,), optional
             The first k rows are of another table; those marked are copies of rows of this one. Column types
             are decided without them.
+        words : list, optional
+            To be given the words of each column of text, (n, V) (`vsacli.attributes.text.TextEncoder.words`).
 
         Returns
         -------
@@ -114,11 +122,16 @@ class AttributeEncoder:
         ResourceError
             The attributes do not fit in memory.
         """
-        result = self.fit_into(_Growing, columns, decimal, copies)
+        result = self.fit_into(_Growing, columns, decimal, copies, words)
         return np.empty((0, 0), np.float32) if result is None else result.array
 
     def fit_into(
-        self, store: Callable[[int], S], columns: Columns, decimal: str = ".", copies: np.ndarray | None = None
+        self,
+        store: Callable[[int], S],
+        columns: Columns,
+        decimal: str = ".",
+        copies: np.ndarray | None = None,
+        words: list[Words] | None = None,
     ) -> S | None:
         """Fit in one pass, and give the attributes of each column to the store: `store(n)`, then `append((n, m))`.
 
@@ -136,7 +149,7 @@ class AttributeEncoder:
         result: S | None = None
         n_rows = 0
         try:
-            for n_rows, encoded in self._fit_each(columns, decimal, copies):
+            for n_rows, encoded in self._fit_each(columns, decimal, copies, words):
                 result = result or store(n_rows)
                 if encoded is not None:
                     result.append(encoded)
@@ -152,19 +165,33 @@ class AttributeEncoder:
             ) from None
         return result
 
-    def transform(self, columns: Columns) -> np.ndarray:
+    def transform(self, columns: Columns, words: list[Words] | None = None) -> np.ndarray:
         """Encode columns of the same names, in any order; a column that is absent is not observed.
+
+        Parameters
+        ----------
+        columns
+            As for `fit`.
+        words
+            As for `fit_transform`, of the same columns in the same order.
 
         Returns
         -------
         ndarray of float32, shape (n, M), NaN where not observed.
         """
         encoded: dict[Key, np.ndarray] = {}
+        told: dict[Key, Words] = {}
         n_rows = 0
         for key, column in _keyed(columns):
             n_rows = len(column)
             if key in self._encoders:
                 encoded[key] = self._encoders[key].encode(_decoded(column))
+                if words is not None and (text := self._text(key)) is not None:
+                    told[key] = text.words(_decoded(column))
+        if words is not None:
+            for key in self._encoders:
+                if (text := self._text(key)) is not None:
+                    words.append(told[key] if key in told else text.words(pa.nulls(n_rows, pa.string())))
         result = _Growing(n_rows)
         for key, encoder in self._encoders.items():
             part = encoded.pop(key, None)
@@ -172,7 +199,7 @@ class AttributeEncoder:
         return result.array
 
     def _fit_each(
-        self, columns: Columns, decimal: str, copies: np.ndarray | None
+        self, columns: Columns, decimal: str, copies: np.ndarray | None, words: list[Words] | None
     ) -> Iterator[tuple[int, np.ndarray | None]]:
         """Fit column after column; yield its number of rows and its attributes (None if left out)."""
         self.attribute_names, self.used, self.left_out, self._encoders = [], {}, [], {}
@@ -182,6 +209,8 @@ class AttributeEncoder:
             n_rows, encoded = len(column), None
             try:
                 encoded = self._use(key, self._fit_column(key[0], column, decimal, copies))
+                if words is not None and (text := self._text(key)) is not None:
+                    words.append(text.words(_decoded(column)))
             except LeftOut as reason:
                 filled = filled_cells(column)
                 told = str(reason)
@@ -224,6 +253,10 @@ class AttributeEncoder:
                 raise
             return an_id.forced()
 
+    def _text(self, key: Key) -> TextEncoder | None:
+        """The encoder of a column in use, if that is text."""
+        return _inner_text(self._encoders[key])
+
     def _use(self, key: Key, fitted: Fitted) -> np.ndarray:
         encoder, encoded = fitted
         if self._patterns.is_new(given_rows(encoded)):
@@ -236,11 +269,15 @@ class AttributeEncoder:
         return encoded
 
 
-def _further(encoder: ColumnEncoder) -> np.ndarray:
+def _inner_text(encoder: ColumnEncoder) -> TextEncoder | None:
     inner = encoder.inner if isinstance(encoder, GivenEncoder) else encoder
+    return inner if isinstance(inner, TextEncoder) else None
+
+
+def _further(encoder: ColumnEncoder) -> np.ndarray:
     found = np.zeros(len(encoder.names), bool)
-    if isinstance(inner, TextEncoder):
-        found[len(inner.names) - inner.further : len(inner.names)] = True
+    if (text := _inner_text(encoder)) is not None:
+        found[len(text.names) - text.further : len(text.names)] = True
     return found
 
 

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from vsacli.attributes.column_kinds import UNSPACED
 from vsacli.attributes.scaling import RobustScale
+from vsacli.attributes.words import Words, by_code, no_words
 from vsacli.support.threads import numpy_on_one_thread
 from vsacli.tables.arrow_types import spelled
 from vsacli.tables.distinct import Distinct, distinct_cells
@@ -33,6 +34,9 @@ MAX_FIT = 20_000
 LEAST_DEVIATION = 1e-5
 """Components that differ less between texts, which are vectors of length 1, are rounding errors."""
 
+MOST_WORDS = 5_000_000
+"""Of all cells of a column together, that are counted one by one."""
+
 MAX_CHARACTER_TEXTS = 50_000
 """Of more distinct texts, those of several words are split into words, not character n-grams: five times faster."""
 
@@ -55,12 +59,18 @@ class TextEncoder:
     """
 
     def __init__(
-        self, tfidf: TfidfVectorizer, svd: TruncatedSVD | None, max_length: int, scales: dict[int, RobustScale]
+        self,
+        tfidf: TfidfVectorizer,
+        svd: TruncatedSVD | None,
+        max_length: int,
+        scales: dict[int, RobustScale],
+        words: TfidfVectorizer | None,
     ) -> None:
         self._tfidf = tfidf
         self._svd = svd
         self._max_length = max_length
         self._scales = scales  # by component
+        self._words = words
 
     @property
     def names(self) -> list[str]:
@@ -104,7 +114,9 @@ class TextEncoder:
         deviations = np.sqrt(weights @ np.square(components - means))
         differ = np.flatnonzero(deviations > LEAST_DEVIATION)
         scales = {int(j): RobustScale(float(means[j]), float(deviations[j])) for j in differ}
-        fitted = cls(tfidf, svd, max_length, scales)
+        unspaced = {"analyzer": "char", "ngram_range": (1, 2)}
+        words = _words(texts, cells, max_length, unspaced if how["analyzer"] == "char" else {})
+        fitted = cls(tfidf, svd, max_length, scales, words)
         return fitted, cells.take(fitted._scaled(components))
 
     def encode(self, column: pa.Array) -> np.ndarray:
@@ -113,11 +125,38 @@ class TextEncoder:
             return np.full((len(column), len(self._scales)), np.nan, dtype=np.float32)
         return cells.take(self._scaled(_components(self._tfidf, self._svd, cells.values, self._max_length)))
 
+    def words(self, column: pa.Array) -> Words:
+        """The words of each cell by tf-idf, (n, V): characters and pairs of them in scripts without spaces.
+
+        V is 0 if the column that the encoder was fitted on has too many (`MANY_TEXTS`, `MOST_WORDS`).
+        """
+        if self._words is None:
+            return no_words(len(column))
+        cells = distinct_cells(spelled(column))
+        if not len(cells.values):
+            return no_words(len(column), len(self._words.vocabulary_))
+        return by_code(self._words.transform(_cut(cells.values, self._max_length)), cells.codes)
+
     def _scaled(self, components: np.ndarray) -> np.ndarray:
         scaled = np.empty((len(components), len(self._scales)), np.float32)
         for k, (j, scale) in enumerate(self._scales.items()):
             scaled[:, k] = scale.apply(components[:, j].astype(np.float64))
         return scaled
+
+
+def _words(texts: pa.Array, cells: Distinct, max_length: int, how: dict[str, Any]) -> TfidfVectorizer | None:
+    """Fit the weights of words; None if they are too many."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    if len(cells.values) > MANY_TEXTS[1]:
+        return None
+    options: dict[str, Any] = {"dtype": np.float32, "sublinear_tf": True, **how}
+    words = TfidfVectorizer(**options)
+    try:
+        found: Any = words.fit_transform(_cut(texts, max_length))
+    except ValueError:  # there is no word in any text
+        return None
+    return words if found.nnz / len(cells.values) * len(cells.codes) <= MOST_WORDS else None
 
 
 def _cut(texts: pa.Array, max_length: int) -> list[str]:

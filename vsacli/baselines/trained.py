@@ -60,7 +60,7 @@ class Trained:
             codes,
             len(seen),
             config=InferenceConfig(device=self.device, seed=seed_from(rng)),
-            known=Known(further=episode.further, zero=episode.zero),
+            known=Known(further=episode.further, zero=episode.zero, words=episode.words),
         )
         if classes:
             found = np.asarray(answer.proba, np.float64)

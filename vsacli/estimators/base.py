@@ -14,6 +14,7 @@ from sklearn.utils import check_array, check_consistent_length, check_random_sta
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from vsacli.attributes.encoder import columns_of
+from vsacli.attributes.words import Words, rows_of, side_by_side, stacked
 from vsacli.errors import DataError
 from vsacli.inference.answers import Answers
 from vsacli.inference.order import attribute_signatures, distinct_rows, row_order
@@ -106,7 +107,7 @@ class VSAEstimator(BaseEstimator):
         if not isinstance(seed, (int, np.integer)):
             seed = check_random_state(seed).randint(2**31 - 1)
         self._seed = int(seed)
-        attributes = encode(self._columns(X), seed=self._seed)
+        attributes = encode(self._columns(X), seed=self._seed, words=n_classes > 1)
         x, encoder = attributes.x, attributes.encoder
         needs_network = n_classes > 1 or (n_classes == 0 and labels.min() < labels.max())
         if needs_network:
@@ -119,23 +120,25 @@ class VSAEstimator(BaseEstimator):
         self._n_classes = n_classes
         self._labeled = x[~missing]
         self._unlabeled = x[missing]
+        self._labeled_words = rows_of(attributes.words, ~missing)
         self._proportions = None if shares is None else left_proportions(shares, labels, len(x))
         self._known: Known | None = None  # of the rows of fit, if new ones can be asked about beside them
         self._scale: TargetScale | None = None  # of numbers, once it is chosen
-        answer = self._ask(self._unlabeled, self._unlabeled[:0], remember=True)
+        answer = self._ask(self._unlabeled, self._unlabeled[:0], rows_of(attributes.words, missing), remember=True)
         if len(self._unlabeled) > _chunk_rows():
             kept = row_order(self._unlabeled, attribute_signatures(x), self._seed)[: _chunk_rows()]
             self._unlabeled = self._unlabeled[kept]
         return answer
 
     def _predict(self, X: Any) -> Answers:
-        x = self._attributes(X)
-        return self._ask(x, x[:0] if self._known is not None else self._others(x))
+        words: list[Words] = []
+        x = self._attributes(X, words)
+        return self._ask(x, x[:0] if self._known is not None else self._others(x), side_by_side(words))
 
-    def _attributes(self, X: Any) -> np.ndarray:
-        """Attributes of new rows, (n, M)."""
+    def _attributes(self, X: Any, words: list[Words] | None = None) -> np.ndarray:
+        """Attributes of new rows, (n, M); a list is given their words."""
         check_is_fitted(self)
-        return self._encoder.transform(self._columns(self._table(X, reset=False)))
+        return self._encoder.transform(self._columns(self._table(X, reset=False)), words)
 
     def _others(self, x: np.ndarray) -> np.ndarray:
         """Attributes of the unlabeled rows of `fit` to read together with new rows ``x``."""
@@ -186,7 +189,7 @@ class VSAEstimator(BaseEstimator):
         names = [f"{a}_{c}" for a in self._encoder.attribute_names for c in range(channels)]
         return np.array(names, dtype=object)
 
-    def _ask(self, x: np.ndarray, others: np.ndarray, *, remember: bool = False) -> Answers:
+    def _ask(self, x: np.ndarray, others: np.ndarray, words: Words | None, *, remember: bool = False) -> Answers:
         """Answer the rows of `x`, with `others` among the unlabeled rows, and remember what was read for new ones."""
         from vsacli.inference.predict import answer
         from vsacli.inference.reading import Known, Reading
@@ -206,7 +209,11 @@ class VSAEstimator(BaseEstimator):
             self._n_classes,
             self._config(),
             replace(
-                self._known or Known(), proportions=self._proportions, further=self._encoder.further, scale=self._scale
+                self._known or Known(),
+                proportions=self._proportions,
+                further=self._encoder.further,
+                scale=self._scale,
+                words=stacked(self._labeled_words, words, len(others)),
             ),
         )
         found = answer(reading)

@@ -141,6 +141,7 @@ def make_episode(
         name=table.name,
         family=table.family or table.name,
         further=table.further,
+        words=None if table.words is None else table.words[rows],
         zero=-center / spread if table.kind == "regression" else None,
     )
     return DrawnEpisode(episode, rows, center, spread, scale)

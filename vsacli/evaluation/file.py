@@ -80,7 +80,8 @@ def encode_file(
     columns = prepare.Columns(
         file, options, column, among=None if context is None else context.matched(), progress=progress
     )
-    attributes = prepare.read_attributes(columns, copies=_copies(context, column, options))
+    words = target.kind == "classification"
+    attributes = prepare.read_attributes(columns, copies=_copies(context, column, options), words=words)
     if context is not None:
         notes += context.notes(options.target)
     return EncodedFile(

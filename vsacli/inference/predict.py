@@ -13,6 +13,8 @@ better than those from all attributes at once, of which the network never saw so
 A network that reads the structure of the whole table is given it for the rows of each pass
 (:mod:`vsacli.inference.structure`).
 
+What the words of columns of text say by themselves is multiplied in (:mod:`vsacli.inference.words`).
+
 Of very many rows, a student answers those on which it agrees with the network as the network does with itself
 (:mod:`vsacli.inference.student`).
 
@@ -125,13 +127,15 @@ def _ask_network(reading: Reading, progress: Progress) -> Answers:
     read = order[first] if groups is not None or n > reading.chunk_rows else order
     proportions = reading.known.proportions if reading.classes else None
     answers = _Answers(_times(first, len(read)), reading.runner.width, best_only, proportions)
-    graph, student_rows = reading.structure if groups is None else groups, 0
+    graph, student_rows, words = reading.structure if groups is None else groups, 0, reading.word_answers
     if len(read) > reading.config.chunk_rows:
         give_back_free_memory()  # what orders of rows and the graph took: passes take pieces of other sizes
     with numpy_on_one_thread():  # whose number must not change an answer
         for rows, found, by_student in _in_turn(
             reading, read, lambda done: progress("labeling", done * n // len(read), n)
         ):
+            if words is not None:
+                found = words.multiplied(found, reading.rows[read[rows]])
             answers.keep(rows, found)
             student_rows += int(answers.counts[rows][by_student].sum())
     group = np.cumsum(first, dtype=order.dtype) - order.dtype.type(1)  # identical rows get the answer of their first

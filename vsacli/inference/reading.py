@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vsacli.attributes.packed import CompactAttributes, take_rows
+from vsacli.attributes.words import Words
 from vsacli.errors import DataError
 from vsacli.inference.class_groups import ClassGroups, ListedRows
 from vsacli.inference.config import MOST_ATTRIBUTES, InferenceConfig, attributes_together, wanted_beside
@@ -21,6 +22,7 @@ from vsacli.inference.order import attribute_groups, attribute_signatures, exact
 from vsacli.inference.passes import PassRows, Runner, deal_contexts, kept_bytes, rows_that_fit
 from vsacli.inference.structure import GivenRows, KnownStructure, structure_of
 from vsacli.inference.target_scale import MOST_LABELS, TargetScale, logarithms_fit_better
+from vsacli.inference.words import WordAnswers
 from vsacli.structure.table import COORDINATES
 from vsacli.support.threads import numpy_on_one_thread
 
@@ -69,6 +71,8 @@ class Known:
         zero that means anything.
     scale : TargetScale, optional
         Of the labeled targets, if it is known already.
+    words : Words, shape (n, V), optional
+        The words of the rows of the table that is asked about, by which classes are told as well.
     """
 
     signatures: np.ndarray | None = None
@@ -80,6 +84,7 @@ class Known:
     contexts: KeptContexts | None = None
     zero: float | None = 0.0
     scale: TargetScale | None = None
+    words: Words | None = None
 
 
 class Reading:
@@ -302,6 +307,16 @@ class Reading:
                 class_space=network.reads_class_space,
             )
         return groups
+
+    @cached_property
+    def word_answers(self) -> WordAnswers | None:
+        """What words say of classes; None if there are none to learn from."""
+        words, order = self.known.words, self.support_order
+        labeled, y = self.support[order], self.target[order]
+        if words is None or not self.classes or not WordAnswers.serve(words, labeled, y, self.n_classes):
+            return None
+        with numpy_on_one_thread():  # whose number must not change an answer
+            return WordAnswers(words, labeled, y, self.n_classes)
 
     def class_shares(self, groups: ClassGroups, rows: np.ndarray) -> np.ndarray:
         """What the shortlist of groups says of some rows of the table, (rows, C), for the caller to change.

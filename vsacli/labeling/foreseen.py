@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vsacli import prepare
+from vsacli.attributes.words import rows_of
 from vsacli.labeling.job import Job, LabelOptions, LabelReport, is_foregone
 from vsacli.labeling.run import begin
 from vsacli.support.progress import Progress, silent
@@ -34,7 +35,7 @@ def foresee(
     seconds = time.monotonic() - start
     if is_foregone(target, job.report):
         return job.report, seconds
-    attributes = prepare.read_attributes(job.columns(), copies=job.copied_rows)
+    attributes = prepare.read_attributes(job.columns(), copies=job.copied_rows, words=target.kind == "classification")
     job.note(attributes)
     seconds = time.monotonic() - start
     return job.report, seconds + _seconds_of_the_network(job, target, attributes)
@@ -65,7 +66,7 @@ def _seconds_of_the_network(job: Job, target: Target, attributes: prepare.Attrib
         target.codes[given] if classification else target.numbers[given],
         len(target.classes) if classification else 0,
         config=config,
-        known=Known(further=attributes.further),
+        known=Known(further=attributes.further, words=rows_of(attributes.words, rows)),
     )
     job.report.checkpoint, job.report.device = checkpoint.name, answers.device
     by_network = len(others)

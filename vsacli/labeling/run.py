@@ -27,6 +27,7 @@ from vsacli.target.proportions import OPTION, shares_of
 if TYPE_CHECKING:
     from vsacli.attributes.packed import CompactAttributes
     from vsacli.checkpoints.folder import Checkpoint
+    from vsacli.inference.reading import Known
     from vsacli.labeling.labeled_table import LabeledContext
     from vsacli.prepare import Attributes
     from vsacli.tables.table import Table, WritableTable
@@ -157,21 +158,22 @@ def label_table(
     else:
         from vsacli.checkpoints.resolve import load_checkpoint
         from vsacli.inference.config import check_classes
+        from vsacli.inference.reading import Known
 
         check_classes(len(classes))
         checkpoint = load_checkpoint(options.checkpoint, kind=target.kind)  # first: it may not be there
         x: np.ndarray | CompactAttributes
         if keep or table.n_rows < prepare.LARGE_ROWS:
-            attributes = prepare.read_attributes(job.columns(), copies=job.copied_rows)
+            attributes = prepare.read_attributes(job.columns(), copies=job.copied_rows, words=bool(classes))
             job.note(attributes)
-            x, further = attributes.x, attributes.further
+            x, known = attributes.x, Known(further=attributes.further, words=attributes.words)
         else:
-            packed = prepare.pack_attributes(job.columns(), copies=job.copied_rows)
+            packed = prepare.pack_attributes(job.columns(), copies=job.copied_rows, words=bool(classes))
             job.note(packed)
-            x, further = packed.x, packed.further
+            x, known = packed.x, Known(further=packed.further, words=packed.words)
             del packed
         best_only = not keep and not options.proba
-        answers = _ask_network(checkpoint, x, further, target, job, best_only)
+        answers = _ask_network(checkpoint, x, known, target, job, best_only)
         del x
         if not keep:
             attributes = None  # before the cells are spelled: it may be the largest thing in memory
@@ -272,14 +274,13 @@ def describe(table: Table, options: LabelOptions, context: LabeledContext | None
 def _ask_network(
     checkpoint: Checkpoint,
     x: np.ndarray | CompactAttributes,
-    further: np.ndarray,
+    known: Known,
     target: Target,
     job: Job,
     best_only: bool,
 ) -> Answers:
     from vsacli.inference.config import InferenceConfig
     from vsacli.inference.predict import predict
-    from vsacli.inference.reading import Known
 
     given = target.given
     classification = target.kind == "classification"
@@ -293,7 +294,7 @@ def _ask_network(
         target.codes[given] if classification else target.numbers[given],
         len(target.classes) if classification else 0,
         config=config,
-        known=Known(proportions=proportions_of(job, target), further=further),
+        known=replace(known, proportions=proportions_of(job, target)),
         progress=job.progress,
     )
     job.report.checkpoint, job.report.device = checkpoint.name, prediction.device

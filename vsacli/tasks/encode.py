@@ -28,6 +28,7 @@ def as_task(prepared: Prepared, name: str) -> EncodedTable:
         y=labels.codes.astype(np.int64) if classification else labels.numbers.astype(np.float64),
         n_classes=len(labels.classes) if classification else 1,
         further=prepared.attributes.further,
+        words=prepared.attributes.words,
     )
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from vsacli.attributes.words import Words
 from vsacli.kinds import TaskKind
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ class Episode:
         What all rows of the table, with these labels, say of these rows.
     further : ndarray of bool, shape (M,), optional
         As of :class:`vsacli.tasks.store.EncodedTable`.
+    words : Words, shape (L + U, V), optional
+        As of :class:`vsacli.tasks.store.EncodedTable`.
     zero : float, optional
         Where the zero of the table's numbers lies among targets that were scaled.
     """
@@ -60,6 +63,7 @@ class Episode:
     family: str = ""
     structure: RowStructure | None = None
     further: np.ndarray | None = None
+    words: Words | None = None
     zero: float | None = None
 
     @property

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from vsacli.attributes.words import Words
 from vsacli.errors import InputError, OutputError
 from vsacli.kinds import TaskKind
 from vsacli.support.atomic_files import replacing
@@ -45,6 +46,8 @@ class EncodedTable:
         Free marks for reports (for instance "declared").
     further : ndarray of bool, shape (M,), optional
         Attributes that the network reads a table without as well (:class:`vsacli.inference.reading.Known`).
+    words : Words, shape (n, V), optional
+        The words of the rows, of a table that is labeled or evaluated; a :class:`TableStore` does not keep them.
     """
 
     name: str
@@ -58,6 +61,7 @@ class EncodedTable:
     weight: float = 1.0
     tags: tuple[str, ...] = ()
     further: np.ndarray | None = None
+    words: Words | None = None
 
     @property
     def labeled(self) -> np.ndarray:

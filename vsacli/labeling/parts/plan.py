@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from vsacli.attributes.words import Words, rows_of, stacked
 from vsacli.errors import UsageError
 from vsacli.labeling.given_back import together
 from vsacli.labeling.job import Job, LabelOptions, LabelReport, is_foregone
@@ -76,6 +77,8 @@ class Network:
         With the factors that meet them in the sample: a part has shares of its own.
     scale : TargetScale, optional
         Of the numbers that are labels.
+    words : Words, shape (L, V), optional
+        Of the labeled rows.
     whole : WholeFolder, optional
         All answers, of a folder that is answered at once; then nothing is left to ask.
     """
@@ -91,10 +94,11 @@ class Network:
     groups: ClassGroups | None = None
     proportions: Proportions | None = None
     scale: TargetScale | None = None
+    words: Words | None = None
     whole: WholeFolder | None = None
 
-    def known(self, proportions: Proportions | None) -> Known:
-        """What is known of the folder when rows of it are asked about."""
+    def known(self, proportions: Proportions | None, words: Words | None) -> Known:
+        """What is known of the folder when rows of it with these words are asked about, below the labeled ones."""
         from vsacli.inference.reading import Known
 
         return Known(
@@ -105,6 +109,7 @@ class Network:
             self.beside,
             further=self.encoder.further,
             scale=self.scale,
+            words=stacked(self.words, words),
         )
 
 
@@ -267,7 +272,8 @@ def _prepare(job: Job, target: Target, parts: Sequence[Part], survey: Survey | N
         context.table = held
     useless = dict.fromkeys(counters, "an id: integers without a gap") if len(rows) < report.rows else {}
     job = replace(job, table=held)
-    attributes = read_attributes(job.columns(useless), copies=job.copied_rows)
+    classes = target.kind == "classification"
+    attributes = read_attributes(job.columns(useless), copies=job.copied_rows, words=classes)
     job.note(attributes)
     x = attributes.x
     below = x[n_context:]
@@ -299,7 +305,7 @@ def _prepare(job: Job, target: Target, parts: Sequence[Part], survey: Survey | N
         y,
         len(target.classes),
         InferenceConfig(device="cpu", seed=options.seed),
-        Known(signatures, further=attributes.further),
+        Known(signatures, further=attributes.further, words=rows_of(attributes.words, read)),
     )
     groups, structure = _groups_and_structure(sample)
     graph = structure if groups is None else groups
@@ -319,9 +325,11 @@ def _prepare(job: Job, target: Target, parts: Sequence[Part], survey: Survey | N
         groups=groups,
         proportions=proportions_of(job, target),
         scale=sample.scale,
+        words=rows_of(attributes.words, support),
     )
     if network.proportions is not None:
-        _match(network, below[candidates], len(target.classes), job)
+        words = rows_of(attributes.words, n_context + candidates)
+        _match(network, below[candidates], words, len(target.classes), job)
     return network
 
 
@@ -349,7 +357,7 @@ def _answer_at_once(
         y,
         n_classes if target.kind == "classification" else 0,
         config=InferenceConfig(device=options.device, seed=options.seed, best_only=not options.proba),
-        known=Known(proportions=proportions_of(job, target), further=attributes.further),
+        known=Known(proportions=proportions_of(job, target), further=attributes.further, words=attributes.words),
         progress=job.progress,
     )
     job.report.graph_rows, job.report.logarithms = answers.graph_rows, answers.logarithms
@@ -357,7 +365,7 @@ def _answer_at_once(
     return answers.only(np.flatnonzero(~labeled) >= n_context)
 
 
-def _match(network: Network, sample: np.ndarray, n_classes: int, job: Job) -> None:
+def _match(network: Network, sample: np.ndarray, words: Words | None, n_classes: int, job: Job) -> None:
     """Find the factors that meet the proportions in unlabeled rows of the whole folder."""
     from vsacli.inference.config import InferenceConfig
     from vsacli.inference.predict import predict
@@ -370,7 +378,7 @@ def _match(network: Network, sample: np.ndarray, n_classes: int, job: Job) -> No
         network.y,
         n_classes,
         config=InferenceConfig(device=job.options.device, seed=job.options.seed, best_only=True),
-        known=network.known(network.proportions),
+        known=network.known(network.proportions, words),
         progress=lambda step, done, total: job.progress("matching proportions", done, total),
     )
 

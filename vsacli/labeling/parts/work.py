@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from vsacli.attributes.words import Words, side_by_side
 from vsacli.errors import OutputError, ResourceError, VsaError
 from vsacli.inference.answers import Answers
 from vsacli.labeling.answers import certain, spell
@@ -136,7 +137,8 @@ def _answer(
     if network.whole is not None:
         progress("labeling", len(rows), len(rows))
         return network.whole.of_part(part.name, rows)
-    x = _attributes(network, plan.options, table, part, rows)
+    words: list[Words] | None = [] if network.words is not None else None
+    x = _attributes(network, plan.options, table, part, rows, words)
     options = plan.options
     config = InferenceConfig(
         device=options.device,
@@ -154,15 +156,20 @@ def _answer(
         network.y,
         len(plan.target.classes),
         config=config,
-        known=network.known(None if given is None else Proportions(given.wanted, given.factors)),
+        known=network.known(None if given is None else Proportions(given.wanted, given.factors), side_by_side(words)),
         progress=progress,
     )
 
 
 def _attributes(
-    network: Network, options: ReadOptions, table: ParquetTable, part: Part, rows: np.ndarray
+    network: Network,
+    options: ReadOptions,
+    table: ParquetTable,
+    part: Part,
+    rows: np.ndarray,
+    words: list[Words] | None,
 ) -> np.ndarray:
-    """The attributes of rows of a part, float32 (rows, M)."""
+    """The attributes of rows of a part, float32 (rows, M); a list is given their words."""
     import pyarrow as pa
 
     from vsacli.attributes.named_missing import split_tokens, without_tokens
@@ -176,4 +183,4 @@ def _attributes(
         (j, without_tokens(column, missing[names[j]]) if names[j] in missing else column)
         for j, column in columns_of_part(part, names, kinds)
     )
-    return network.encoder.transform((names[j], like(column.take(these), kinds[j])) for j, column in cells)
+    return network.encoder.transform(((names[j], like(column.take(these), kinds[j])) for j, column in cells), words)

@@ -1,0 +1,68 @@
+r"""What the words of a text say of its class, beside what the network says.
+
+The network reads a text as a few components, which say what sets texts apart most. A word that stands in few texts, and
+decides, is not in them. So its probabilities are multiplied by those of logistic regression on the words by themselves:
+
+.. math:: p(c \mid x, t) \propto p_{\mathrm{network}}(c \mid x) \; p_{\mathrm{words}}(c \mid t)
+
+Classes weigh the same in the regression, however many labels they have, so that what is known of their proportions is
+not counted twice; texts that say nothing give equal probabilities, which change nothing (docs/research.md, Text).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vsacli.attributes.words import Words
+
+STRENGTH = 10.0
+"""Of the labels, as against weights of 0 (the C of scikit-learn)."""
+
+MOST_LABELED, MOST_CLASSES = 5_000, 25
+"""Labeled rows, and classes, for which the regression takes little time beside the network."""
+
+STEPS = 500
+
+
+class WordAnswers:
+    """Logistic regression on the words of labeled rows.
+
+    Parameters
+    ----------
+    words : Words, shape (n, V)
+        Of all rows, by tf-idf.
+    labeled : ndarray of int, shape (L,)
+        The labeled rows, in an order that does not depend on where they stand.
+    y : ndarray of int64, shape (L,)
+        Their classes.
+    n_classes : int
+    """
+
+    def __init__(self, words: Words, labeled: np.ndarray, y: np.ndarray, n_classes: int) -> None:
+        from sklearn.linear_model import LogisticRegression
+
+        self._words, self._n_classes = words, n_classes
+        told = words[labeled[:MOST_LABELED]]
+        self._seen, codes = np.unique(y[:MOST_LABELED], return_inverse=True)
+        self._model = LogisticRegression(C=STRENGTH, class_weight="balanced", max_iter=STEPS).fit(told, codes)
+
+    @staticmethod
+    def serve(words: Words | None, labeled: np.ndarray, y: np.ndarray, n_classes: int) -> bool:
+        """Whether there are labeled texts, of more than one class, to learn from."""
+        if words is None or not 1 < n_classes <= MOST_CLASSES:
+            return False
+        told = words[labeled[:MOST_LABELED]].getnnz(axis=1) > 0
+        return len(np.unique(y[:MOST_LABELED][told])) > 1
+
+    def multiplied(self, found: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Probabilities (k, C) of the network for some rows of the table, times what their words say.
+
+        Rows without a word keep theirs; so do classes, in relation to each other, that no labeled text has.
+        """
+        words = self._words[rows]
+        some = words.getnnz(axis=1) > 0
+        said = np.full((len(rows), self._n_classes), 1 / len(self._seen))
+        said[np.ix_(some, self._seen)] = self._model.predict_proba(words[some]) if some.any() else 0
+        product = found * said
+        product /= np.maximum(product.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
+        return np.where(some[:, None], product, found).astype(found.dtype)
