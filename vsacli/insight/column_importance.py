@@ -73,7 +73,8 @@ def column_importances(
 ) -> list[ColumnImportance]:
     """How much the answers change when a column is shuffled among the unlabeled rows.
 
-    At most `MOST_ROWS` unlabeled rows are answered again, and at most `MOST_COLUMNS` columns are tried: those by which
+    Answers are those of the network alone, without what the words of texts say by themselves. At most `MOST_ROWS`
+    unlabeled rows are answered again, and at most `MOST_COLUMNS` columns are tried: those by which
     the answers differ most, judged by the best attribute of each (share of variance between classes; squared
     correlation).
 
