@@ -24,8 +24,9 @@ _MB = 1_000_000
 _TAKES = {
     "numpy": 150 * _MB,
     "pyarrow": 250 * _MB,
+    "scipy": 150 * _MB,
     "torch": 700 * _MB,
-    **dict.fromkeys(("scipy", "pandas", "sklearn", "safetensors", "matplotlib", "openml", "huggingface_hub"), 0),
+    **dict.fromkeys(("pandas", "sklearn", "safetensors", "matplotlib", "openml", "huggingface_hub"), 0),
 }
 """Addresses that a library takes to be loaded, and torch for a small table as well; measured, rounded up."""
 
