@@ -38,10 +38,10 @@ def both_ways(table: EncodedTable, n_labels: int, rng: np.random.Generator) -> n
     y = table.y[order[:n_labels]]
     labeled = np.arange(len(order)) < n_labels
     network, config, found = load(None, "regression"), InferenceConfig(device="cpu"), []
-    for zero in (0.0, None):
-        known = Known(further=table.further, zero=zero)
+    for logarithms in (True, False):
+        known = Known(further=table.further, logarithms=logarithms)
         answers = predict(network, table.x[order], labeled, y, config=config, known=known)
-        if zero is not None and not answers.logarithms:
+        if logarithms and not answers.logarithms:
             return None
         found.append(figures(*answers.numbers, table.y[order[n_labels:]], float(table.y[table.labeled].std())))
     return np.array(found[::-1])

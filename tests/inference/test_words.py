@@ -37,6 +37,14 @@ def test_classes_count_alike_however_many_labels_they_have() -> None:
     np.testing.assert_allclose(words.multiplied(np.full((1, 2), 0.5), np.array([22])), 0.5, atol=0.02)
 
 
+def test_that_a_text_is_empty_is_not_learned() -> None:
+    """A remark that stands only where something is wrong: a new remark is no sign that all is well."""
+    words = sparse.csr_matrix(np.vstack([np.zeros((20, 5)), np.eye(5)]).astype(np.float32))
+    y = np.array([0] * 20 + [1, 1, 2, 2])
+    answers = WordAnswers(words, np.arange(24), y, 3)
+    np.testing.assert_allclose(answers.multiplied(np.full((1, 3), 1 / 3), np.array([24])), 1 / 3, atol=1e-3)
+
+
 def test_a_class_without_a_labeled_text_keeps_its_chance() -> None:
     words = WordAnswers(WORDS, LABELED[:4], Y[:4], 3)
     found = words.multiplied(np.full((1, 3), 1 / 3), np.array([9]))

@@ -49,7 +49,8 @@ class Trained:
         from vsacli.inference.reading import Known
 
         labeled = np.arange(len(episode.x)) < episode.n_labeled
-        y = episode.y[labeled]
+        given = episode.given
+        y = episode.y[labeled] if given is None else given.y
         classes = episode.kind == "classification"
         # The network is asked about classes that have a label; the others get none of its probability.
         seen, codes = np.unique(y, return_inverse=True) if classes else (y[:0], y)
@@ -60,14 +61,17 @@ class Trained:
             codes,
             len(seen),
             config=InferenceConfig(device=self.device, seed=seed_from(rng)),
-            known=Known(further=episode.further, zero=episode.zero, words=episode.words),
+            known=Known(further=episode.further, logarithms=given is not None, words=episode.words),
         )
         if classes:
             found = np.asarray(answer.proba, np.float64)
             probs = np.zeros((episode.n_unlabeled, episode.n_classes))
             probs[:, seen] = found / found.sum(axis=1, keepdims=True)
             return Answers(proba=probs)
-        return Answers(mean=np.asarray(answer.mean, np.float64), std=np.asarray(answer.std, np.float64))
+        mean, std = (np.asarray(part, np.float64) for part in answer.numbers)
+        if given is None:
+            return Answers(mean=mean, std=std)
+        return Answers(mean=(mean - given.center) / given.spread, std=std / given.spread)
 
 
 def embeddings(checkpoint: str | None, episode: Episode) -> np.ndarray:

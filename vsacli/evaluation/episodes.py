@@ -15,7 +15,7 @@ from enum import StrEnum
 import numpy as np
 
 from vsacli.errors import DataError
-from vsacli.tasks.episode import Episode
+from vsacli.tasks.episode import Episode, GivenNumbers
 from vsacli.tasks.store import EncodedTable
 
 POOL_ROWS = 1200
@@ -142,7 +142,7 @@ def make_episode(
         family=table.family or table.name,
         further=table.further,
         words=None if table.words is None else table.words[rows],
-        zero=-center / spread if table.kind == "regression" else None,
+        given=GivenNumbers(table.y[labeled], center, spread) if table.kind == "regression" else None,
     )
     return DrawnEpisode(episode, rows, center, spread, scale)
 

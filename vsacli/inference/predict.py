@@ -145,7 +145,7 @@ def _ask_network(reading: Reading, progress: Progress) -> Answers:
     out.student_rows = student_rows
     if reading.scale is not None:
         out.mean, out.std = reading.scale.undo(*answers.numbers[back].T)
-        out.logarithms = reading.scale.zero is not None
+        out.logarithms = reading.scale.logarithms
     elif best_only:
         out.best = answers.codes[back], answers.numbers[back, 0]
     else:

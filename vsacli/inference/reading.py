@@ -66,9 +66,8 @@ class Known:
         Attributes that the network reads the table without as well as with; the answers are averaged.
     contexts : KeptContexts, optional
         What was read for that, so that the next rows need not wait for it again.
-    zero : float, optional
-        The zero of targets that are numbers: all being above it, their logarithms may be answered. None: they have no
-        zero that means anything.
+    logarithms : bool
+        Whether numbers may be answered as logarithms, if all are above 0: not if they were scaled.
     scale : TargetScale, optional
         Of the labeled targets, if it is known already.
     words : Words, shape (n, V), optional
@@ -82,7 +81,7 @@ class Known:
     beside: np.ndarray | None = None
     further: np.ndarray | None = None
     contexts: KeptContexts | None = None
-    zero: float | None = 0.0
+    logarithms: bool = True
     scale: TargetScale | None = None
     words: Words | None = None
 
@@ -134,12 +133,11 @@ class Reading:
 
     def _scale_of(self, y: np.ndarray) -> TargetScale:
         """The scale of targets (L,), by the same labeled rows in whatever order they stand."""
-        zero = self.known.zero
-        if zero is None or not self.x.shape[1] or not y.min() > zero:
+        if not self.known.logarithms or not self.x.shape[1] or not y.min() > 0:
             return TargetScale.of(y)
         rows = row_order(self.x, self.signatures, self.config.seed, y, rows=self.support)[:MOST_LABELS]
-        better = logarithms_fit_better(take_rows(self.x, self.support[rows]), y[rows] - zero)
-        return TargetScale.of(y, zero if better else None)
+        better = logarithms_fit_better(take_rows(self.x, self.support[rows]), y[rows])
+        return TargetScale.of(y, logarithms=better)
 
     @cached_property
     def runner(self) -> Runner:

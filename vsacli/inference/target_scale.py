@@ -15,8 +15,11 @@ MOST_LABELS = 200
 LEAST_RATIO = 1.5
 """Between the largest and the smallest target; on less, both scales are the same line."""
 
-LEAST_GAIN = 0.2
+LEAST_GAIN, NO_DOUBT = 0.2, 1.0
 """In the mean logarithm of the density of a target, by which logarithms must be better."""
+
+A_LITTLE = 1.1
+"""How much larger the squared error may then be."""
 
 _LARGEST = float(np.log(np.finfo(np.float64).max))
 
@@ -32,28 +35,25 @@ class TargetScale:
     centre: float
     spread: float  # 0: all equal
     first: float  # the value of equal targets
-    zero: float | None = None  # targets are logarithms of the distance from here; None: they are as they stand
+    logarithms: bool = False
 
     @classmethod
-    def of(cls, y: np.ndarray, zero: float | None = None) -> TargetScale:
-        """The scale of targets (L,), as logarithms if `zero` is given."""
+    def of(cls, y: np.ndarray, *, logarithms: bool = False) -> TargetScale:
+        """The scale of targets (L,)."""
         y = np.asarray(y, np.float64)
         first = float(y[0])
         if y.min() == y.max():
             return cls(1.0, 0.0, 0.0, first)
-        if zero is not None:
-            parts, size = np.log(y - zero), 1.0
-        else:
-            size = float(np.abs(y).max())
-            parts = y / size
-        return cls(size, float(parts.mean()), float(parts.std()), first, zero)
+        size = 1.0 if logarithms else float(np.abs(y).max())
+        parts = np.log(y) if logarithms else y / size
+        return cls(size, float(parts.mean()), float(parts.std()), first, logarithms)
 
     def apply(self, y: np.ndarray) -> np.ndarray:
         """Targets as the network takes them, float32; 0 if all are equal."""
         if not self.spread:
             return np.zeros(len(y), np.float32)
         y = np.asarray(y, np.float64)
-        parts = y / self.size if self.zero is None else np.log(y - self.zero)
+        parts = np.log(y) if self.logarithms else y / self.size
         return ((parts - self.centre) / self.spread).astype(np.float32)
 
     def undo(self, mean: np.ndarray, var: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -65,11 +65,11 @@ class TargetScale:
         with np.errstate(over="ignore"):
             m = mean.astype(np.float64) * self.spread + self.centre
             s = np.sqrt(var.astype(np.float64)) * self.spread
-            if self.zero is None:
-                m, s = m * self.size, s * self.size
+            if self.logarithms:
+                below, m, above = (np.exp(np.minimum(m + k * s, _LARGEST)) for k in (-1, 0, 1))
+                s = (above - below) / 2
             else:
-                above, below = (np.exp(np.minimum(m + k * s, _LARGEST)) for k in (1, -1))
-                m, s = self.zero + np.exp(np.minimum(m, _LARGEST)), (above - below) / 2
+                m, s = m * self.size, s * self.size
         # NaN stays NaN, for the caller to see; what lies beyond float64 becomes its last number.
         return np.clip(m, -most, most), np.minimum(s, most)
 
@@ -77,28 +77,33 @@ class TargetScale:
 def logarithms_fit_better(x: np.ndarray, y: np.ndarray) -> bool:
     """Whether kernel ridge regression answers the logarithms of labeled targets better than the targets.
 
-    It is asked about each labeled row as if its label were unknown. The answers must be as good on the scale of the
-    targets, by their squared errors, and clearly better by the normal density of what is left over, as targets (of
-    log y that is :math:`\\mathcal{N}(\\log y)\\,/\\,y`).
+    It is asked about each labeled row as if its label were unknown. The answers must be clearly better by the normal
+    density of what is left over, as targets (of log y that is :math:`\\mathcal{N}(\\log y)\\,/\\,y`), and as good on
+    the scale of the targets, by their squared errors; these may be a little larger, being those of a few rows, if the
+    density leaves no doubt.
 
     Parameters
     ----------
     x : ndarray of float32, shape (L, M)
         Attributes of the labeled rows; NaN where not observed.
     y : ndarray of float64, shape (L,)
-        Their targets, as the distance from zero.
+        Their targets.
     """
-    if len(y) < LEAST_LABELS or not y.min() > 0 or y.max() / y.min() < LEAST_RATIO:
+    if len(y) < LEAST_LABELS or not y.min() > 0:
         return False
-    y = y / y.max()
-    scales = np.stack([y, np.log(y)])  # (2, L)
+    logs = np.log(y) - np.log(y.max())
+    if -logs.min() < np.log(LEAST_RATIO):
+        return False
+    y = np.exp(logs)
+    scales = np.stack([y, logs])  # (2, L)
     answers = _left_out_answers(x, scales)
     if not np.isfinite(answers).all():
         return False
     errors = np.square(answers - scales).mean(axis=1)
     gain = 0.5 * np.log(errors[0]) - (0.5 * np.log(errors[1]) + scales[1].mean())
     back = np.clip(np.exp(answers[1]), 0.5 * y.min(), 1.5 * y.max())
-    return bool(gain > LEAST_GAIN and np.square(back - y).mean() < errors[0])
+    larger = np.square(back - y).mean() / errors[0]
+    return bool((gain > LEAST_GAIN and larger < 1) or (gain > NO_DOUBT and larger < A_LITTLE))
 
 
 def _left_out_answers(x: np.ndarray, scales: np.ndarray) -> np.ndarray:

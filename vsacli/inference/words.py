@@ -42,17 +42,17 @@ class WordAnswers:
         from sklearn.linear_model import LogisticRegression
 
         self._words, self._n_classes = words, n_classes
-        told = words[labeled[:MOST_LABELED]]
-        self._seen, codes = np.unique(y[:MOST_LABELED], return_inverse=True)
-        self._model = LogisticRegression(C=STRENGTH, class_weight="balanced", max_iter=STEPS).fit(told, codes)
+        told = _with_words(words, labeled)
+        self._seen, codes = np.unique(y[:MOST_LABELED][told], return_inverse=True)
+        model = LogisticRegression(C=STRENGTH, class_weight="balanced", max_iter=STEPS)
+        self._model = model.fit(words[labeled[:MOST_LABELED][told]], codes)
 
     @staticmethod
     def serve(words: Words | None, labeled: np.ndarray, y: np.ndarray, n_classes: int) -> bool:
         """Whether there are labeled texts, of more than one class, to learn from."""
         if words is None or not 1 < n_classes <= MOST_CLASSES:
             return False
-        told = words[labeled[:MOST_LABELED]].getnnz(axis=1) > 0
-        return len(np.unique(y[:MOST_LABELED][told])) > 1
+        return len(np.unique(y[:MOST_LABELED][_with_words(words, labeled)])) > 1
 
     def multiplied(self, found: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Probabilities (k, C) of the network for some rows of the table, times what their words say.
@@ -66,3 +66,8 @@ class WordAnswers:
         product = found * said
         product /= np.maximum(product.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
         return np.where(some[:, None], product, found).astype(found.dtype)
+
+
+def _with_words(words: Words, labeled: np.ndarray) -> np.ndarray:
+    """Which of the first labeled rows have a word: of the others the regression would learn that no word is a sign."""
+    return words[labeled[:MOST_LABELED]].getnnz(axis=1) > 0

@@ -20,6 +20,18 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class GivenNumbers:
+    """The labels y (L,) of an episode as they stand in the table, and how all its targets were scaled.
+
+    Float32 around the mean has no digits left of numbers that are many times smaller.
+    """
+
+    y: np.ndarray
+    center: float
+    spread: float
+
+
+@dataclass(frozen=True)
 class Episode:
     """A task: labeled rows first, then unlabeled rows whose answer is held out.
 
@@ -49,8 +61,8 @@ class Episode:
         As of :class:`vsacli.tasks.store.EncodedTable`.
     words : Words, shape (L + U, V), optional
         As of :class:`vsacli.tasks.store.EncodedTable`.
-    zero : float, optional
-        Where the zero of the table's numbers lies among targets that were scaled.
+    given : GivenNumbers, optional
+        The labels as they stand in the table, of targets that were scaled.
     """
 
     x: np.ndarray
@@ -64,7 +76,7 @@ class Episode:
     structure: RowStructure | None = None
     further: np.ndarray | None = None
     words: Words | None = None
-    zero: float | None = None
+    given: GivenNumbers | None = None
 
     @property
     def n_unlabeled(self) -> int:

@@ -309,7 +309,7 @@ def _prepare(job: Job, target: Target, parts: Sequence[Part], survey: Survey | N
     )
     groups, structure = _groups_and_structure(sample)
     graph = structure if groups is None else groups
-    report.logarithms = sample.scale is not None and sample.scale.zero is not None
+    report.logarithms = sample.scale is not None and sample.scale.logarithms
     report.graph_rows = 0 if graph is None else len(graph)
     candidates = np.flatnonzero(unlabeled)
     candidates = candidates[row_order(below, signatures, options.seed, rows=candidates)][:MATCHED_ROWS]
