@@ -53,7 +53,6 @@ def test_a_class_without_a_labeled_text_keeps_its_chance() -> None:
 
 def test_nothing_is_learned_from_texts_of_one_class_or_of_very_many() -> None:
     assert WordAnswers.serve(WORDS, LABELED, Y, 3)
-    assert not WordAnswers.serve(None, LABELED, Y, 3)
     assert not WordAnswers.serve(WORDS, LABELED[:2], Y[:2], 3)
     assert not WordAnswers.serve(WORDS, np.array([0, 10]), np.array([0, 1]), 2)
     assert not WordAnswers.serve(WORDS, LABELED, Y, 26)

@@ -309,9 +309,11 @@ class Reading:
     @cached_property
     def word_answers(self) -> WordAnswers | None:
         """What words say of classes; None if there are none to learn from."""
-        words, order = self.known.words, self.support_order
-        labeled, y = self.support[order], self.target[order]
-        if words is None or not self.classes or not WordAnswers.serve(words, labeled, y, self.n_classes):
+        words = self.known.words
+        if words is None or not self.classes:
+            return None
+        labeled, y = self.support[self.support_order], self.target[self.support_order]
+        if not WordAnswers.serve(words, labeled, y, self.n_classes):
             return None
         with numpy_on_one_thread():  # whose number must not change an answer
             return WordAnswers(words, labeled, y, self.n_classes)

@@ -48,9 +48,9 @@ class WordAnswers:
         self._model = model.fit(words[labeled[:MOST_LABELED][told]], codes)
 
     @staticmethod
-    def serve(words: Words | None, labeled: np.ndarray, y: np.ndarray, n_classes: int) -> bool:
+    def serve(words: Words, labeled: np.ndarray, y: np.ndarray, n_classes: int) -> bool:
         """Whether there are labeled texts, of more than one class, to learn from."""
-        if words is None or not 1 < n_classes <= MOST_CLASSES:
+        if not 1 < n_classes <= MOST_CLASSES:
             return False
         return len(np.unique(y[:MOST_LABELED][_with_words(words, labeled)])) > 1
 
