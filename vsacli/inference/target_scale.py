@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-LEAST_LABELS = 8
-"""Fewer say nothing about the scale."""
+LEAST_LABELS, MANY_LABELS = 8, 20
+"""Fewer say nothing about the scale; so many may leave no doubt."""
 
 MOST_LABELS = 200
 """Labeled rows that the scales are compared on, at most."""
@@ -103,7 +103,8 @@ def logarithms_fit_better(x: np.ndarray, y: np.ndarray) -> bool:
     gain = 0.5 * np.log(errors[0]) - (0.5 * np.log(errors[1]) + scales[1].mean())
     back = np.clip(np.exp(answers[1]), 0.5 * y.min(), 1.5 * y.max())
     larger = np.square(back - y).mean() / errors[0]
-    return bool((gain > LEAST_GAIN and larger < 1) or (gain > NO_DOUBT and larger < A_LITTLE))
+    no_doubt = gain > NO_DOUBT and len(y) >= MANY_LABELS
+    return bool((gain > LEAST_GAIN and larger < 1) or (no_doubt and larger < A_LITTLE))
 
 
 def _left_out_answers(x: np.ndarray, scales: np.ndarray) -> np.ndarray:
