@@ -38,7 +38,7 @@ def test_classes_count_alike_however_many_labels_they_have() -> None:
 
 
 def test_that_a_text_is_empty_is_not_learned() -> None:
-    """A remark that stands only where something is wrong: a new remark is no sign that all is well."""
+    """Remarks are written where something is wrong: an unknown one must not count as a sign that all is well."""
     words = sparse.csr_matrix(np.vstack([np.zeros((20, 5)), np.eye(5)]).astype(np.float32))
     y = np.array([0] * 20 + [1, 1, 2, 2])
     answers = WordAnswers(words, np.arange(24), y, 3)

@@ -22,6 +22,7 @@ from vsacli.tables.arrow_types import simplified
 
 if TYPE_CHECKING:
     import pandas as pd
+
 Columns = Iterable[tuple[str, pa.Array]]
 
 
@@ -185,17 +186,16 @@ class AttributeEncoder:
         for key, column in _keyed(columns):
             n_rows = len(column)
             if key in self._encoders:
-                encoded[key] = self._encoders[key].encode(_decoded(column))
+                cells = _decoded(column)
+                encoded[key] = self._encoders[key].encode(cells)
                 if words is not None and (text := self._text(key)) is not None:
-                    told[key] = text.words(_decoded(column))
-        if words is not None:
-            for key in self._encoders:
-                if (text := self._text(key)) is not None:
-                    words.append(told[key] if key in told else text.words(pa.nulls(n_rows, pa.string())))
+                    told[key] = text.words(cells)
         result = _Growing(n_rows)
         for key, encoder in self._encoders.items():
             part = encoded.pop(key, None)
             result.append(np.full((n_rows, len(encoder.names)), np.nan, np.float32) if part is None else part)
+            if words is not None and (text := self._text(key)) is not None:
+                words.append(told[key] if key in told else text.words(pa.nulls(n_rows, pa.string())))
         return result.array
 
     def _fit_each(

@@ -154,7 +154,7 @@ def _words(texts: pa.Array, cells: Distinct, max_length: int, how: dict[str, Any
     words = TfidfVectorizer(**options)
     try:
         found: Any = words.fit_transform(_cut(texts, max_length))
-    except ValueError:  # there is no word in any text
+    except ValueError:  # no text has a word
         return None
     return words if found.nnz / len(cells.values) * len(cells.codes) <= MOST_WORDS else None
 

@@ -45,7 +45,7 @@ SuggestTo = Annotated[
         "--suggest-to",
         metavar="PATH",
         help="Write the rows to label next as CSV; `-` means standard output and needs --output. "
-        "Once filled in, give it back with --labeled. As long as there is no label: those to label first.",
+        "Once filled in, give it back with --labeled. Of a table without any label: the rows to label first.",
     ),
 ]
 

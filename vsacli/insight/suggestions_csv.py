@@ -45,7 +45,7 @@ def suggestions_csv(study: Study) -> bytes:
 
 
 def first_rows_csv(table: Table, column: int, target: str, rows: np.ndarray, *, classes: bool) -> bytes:
-    """The same of rows to label before any label is known: there are no guesses.
+    """The rows to label first, before any label is known, in the same form but without guesses.
 
     Raises
     ------
