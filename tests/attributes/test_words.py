@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from tests.attributes.columns import sentences, text
-from vsacli.attributes import text as texts
+from vsacli.attributes import word_weights
 from vsacli.attributes.encoder import AttributeEncoder
 from vsacli.attributes.words import Words, rows_of, side_by_side, stacked
 
@@ -49,10 +49,10 @@ def test_columns_stand_side_by_side_in_the_order_of_fit_and_an_absent_one_has_no
     np.testing.assert_array_equal(alone[1].toarray(), words[:, width:].toarray())
 
 
-@pytest.mark.parametrize("limits", [{"MANY_TEXTS": (5, 20)}, {"MOST_WORDS": 50}])
+@pytest.mark.parametrize("limits", [{"MOST_TEXTS": 20}, {"MOST_WORDS": 50}])
 def test_too_many_words_are_none(monkeypatch: pytest.MonkeyPatch, limits: dict) -> None:
     for name, value in limits.items():
-        monkeypatch.setattr(texts, name, value)
+        monkeypatch.setattr(word_weights, name, value)
     _, words = fitted(("c", text(*sentences(30))))
     assert words is None
 
@@ -62,6 +62,14 @@ def test_texts_without_a_word_have_none() -> None:
     encoder, words = fitted(("c", text(*signs)))
     assert encoder.used
     assert words is None
+
+
+def test_words_are_weighed_only_where_asked_for() -> None:
+    column = ("c", text(*sentences(30)))
+    encoder = AttributeEncoder().fit([column])
+    words: list[Words] = []
+    encoder.transform([column], words)
+    assert [part.shape for part in words] == [(30, 0)]
 
 
 def test_numbers_and_categories_have_no_words() -> None:

@@ -208,7 +208,7 @@ class AttributeEncoder:
         for key, column in _keyed(columns):
             n_rows, encoded = len(column), None
             try:
-                encoded = self._use(key, self._fit_column(key[0], column, decimal, copies))
+                encoded = self._use(key, self._fit_column(key[0], column, decimal, copies, words is not None))
                 if words is not None and (text := self._text(key)) is not None:
                     words.append(text.words(_decoded(column)))
             except LeftOut as reason:
@@ -229,29 +229,32 @@ class AttributeEncoder:
             kept = {index for _, index, _ in fallbacks}
             self.left_out = [entry for index, entry in enumerate(self.left_out) if index not in kept]
 
-    def _fit_column(self, name: str, column: pa.Array, decimal: str, copies: np.ndarray | None) -> Fitted:
+    def _fit_column(self, name: str, column: pa.Array, decimal: str, copies: np.ndarray | None, words: bool) -> Fitted:
         """Fit a column without its copies, and encode all of it."""
         aside = np.zeros(len(column), bool)
         if copies is not None:
             id_by_itself = _is_id_by_itself(name, column, len(copies), decimal, self.seed)
             aside[: len(copies)] = True if id_by_itself else copies
         if not aside.any():
-            return self._fit_cells(name, column, decimal)
+            return self._fit_cells(name, column, decimal, words)
         try:
-            fitted = self._fit_cells(name, column.filter(pa.array(~aside)), decimal)
+            fitted = self._fit_cells(name, column.filter(pa.array(~aside)), decimal, words)
         except LeftOut as left_out:
             if left_out.fallback is not None:
                 left_out.fallback = _with_others(left_out.fallback, column, aside)
             raise
         return _with_others(fitted, column, aside)
 
-    def _fit_cells(self, name: str, column: pa.Array, decimal: str) -> Fitted:
+    def _fit_cells(self, name: str, column: pa.Array, decimal: str, words: bool) -> Fitted:
         try:
-            return fit_column(name, column, decimal=decimal, seed=self.seed)
+            fitted = fit_column(name, column, decimal=decimal, seed=self.seed)
         except AnId as an_id:
             if name not in self.include:
                 raise
-            return an_id.forced()
+            fitted = an_id.forced()
+        if words and isinstance(fitted[0], TextEncoder):
+            fitted[0].fit_words(_decoded(column))
+        return fitted
 
     def _text(self, key: Key) -> TextEncoder | None:
         """The encoder of a column in use, if that is text."""

@@ -10,7 +10,8 @@ import pyarrow.compute as pc
 
 from vsacli.attributes.column_kinds import UNSPACED
 from vsacli.attributes.scaling import RobustScale
-from vsacli.attributes.words import Words, by_code, no_words
+from vsacli.attributes.word_weights import UNSPACED_WORDS, WordWeights, cut
+from vsacli.attributes.words import Words, no_words
 from vsacli.support.threads import numpy_on_one_thread
 from vsacli.tables.arrow_types import spelled
 from vsacli.tables.distinct import Distinct, distinct_cells
@@ -33,9 +34,6 @@ MAX_FIT = 20_000
 
 LEAST_DEVIATION = 1e-5
 """Components that differ less between texts, which are vectors of length 1, are rounding errors."""
-
-MOST_WORDS = 5_000_000
-"""Of all cells of a column together, that are counted one by one."""
 
 MAX_CHARACTER_TEXTS = 50_000
 """Of more distinct texts, those of several words are split into words, not character n-grams: five times faster."""
@@ -64,13 +62,12 @@ class TextEncoder:
         svd: TruncatedSVD | None,
         max_length: int,
         scales: dict[int, RobustScale],
-        words: TfidfVectorizer | None,
     ) -> None:
         self._tfidf = tfidf
         self._svd = svd
         self._max_length = max_length
         self._scales = scales  # by component
-        self._words = words
+        self._words: WordWeights | None = None
 
     @property
     def names(self) -> list[str]:
@@ -97,9 +94,9 @@ class TextEncoder:
         if k > MAX_CHARACTER_TEXTS and pc.mean(pc.match_substring_regex(texts, _SEVERAL_WORDS)).as_py() >= 0.5:
             how |= {"analyzer": "word", "ngram_range": (1, 1)}
         if pc.mean(pc.match_substring_regex(texts, _MOSTLY_UNSPACED)).as_py() >= 0.5:
-            how |= {"analyzer": "char", "ngram_range": (1, 2)}  # a word is a character or two
+            how |= UNSPACED_WORDS
         tfidf = TfidfVectorizer(**how)
-        weighted: Any = tfidf.fit_transform(_cut(texts, max_length))
+        weighted: Any = tfidf.fit_transform(cut(texts, max_length))
         few, many = MANY_TEXTS
         wanted = MOST if few <= k <= many and min(weighted.shape) > MOST else LEADING
         svd = None
@@ -114,9 +111,7 @@ class TextEncoder:
         deviations = np.sqrt(weights @ np.square(components - means))
         differ = np.flatnonzero(deviations > LEAST_DEVIATION)
         scales = {int(j): RobustScale(float(means[j]), float(deviations[j])) for j in differ}
-        unspaced = {"analyzer": "char", "ngram_range": (1, 2)}
-        words = _words(texts, cells, max_length, unspaced if how["analyzer"] == "char" else {})
-        fitted = cls(tfidf, svd, max_length, scales, words)
+        fitted = cls(tfidf, svd, max_length, scales)
         return fitted, cells.take(fitted._scaled(components))
 
     def encode(self, column: pa.Array) -> np.ndarray:
@@ -125,17 +120,16 @@ class TextEncoder:
             return np.full((len(column), len(self._scales)), np.nan, dtype=np.float32)
         return cells.take(self._scaled(_components(self._tfidf, self._svd, cells.values, self._max_length)))
 
-    def words(self, column: pa.Array) -> Words:
-        """The words of each cell by tf-idf, (n, V): characters and pairs of them in scripts without spaces.
+    def fit_words(self, column: pa.Array) -> None:
+        """Weigh words as well, in the cells that the encoder was fitted on."""
+        unspaced = self._tfidf.analyzer == UNSPACED_WORDS["analyzer"]
+        self._words = WordWeights.fit(distinct_cells(spelled(column)), self._max_length, unspaced=unspaced)
 
-        V is 0 if the column that the encoder was fitted on has too many (`MANY_TEXTS`, `MOST_WORDS`).
-        """
+    def words(self, column: pa.Array) -> Words:
+        """The words of each cell by tf-idf, (n, V); V is 0 if they were not weighed, or are too many."""
         if self._words is None:
             return no_words(len(column))
-        cells = distinct_cells(spelled(column))
-        if not len(cells.values):
-            return no_words(len(column), len(self._words.vocabulary_))
-        return by_code(self._words.transform(_cut(cells.values, self._max_length)), cells.codes)
+        return self._words.of_cells(distinct_cells(spelled(column)))
 
     def _scaled(self, components: np.ndarray) -> np.ndarray:
         scaled = np.empty((len(components), len(self._scales)), np.float32)
@@ -144,29 +138,10 @@ class TextEncoder:
         return scaled
 
 
-def _words(texts: pa.Array, cells: Distinct, max_length: int, how: dict[str, Any]) -> TfidfVectorizer | None:
-    """Fit the weights of words; None if they are too many."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    if len(cells.values) > MANY_TEXTS[1]:
-        return None
-    options: dict[str, Any] = {"dtype": np.float32, "sublinear_tf": True, **how}
-    words = TfidfVectorizer(**options)
-    try:
-        found: Any = words.fit_transform(_cut(texts, max_length))
-    except ValueError:  # no text has a word
-        return None
-    return words if found.nnz / len(cells.values) * len(cells.codes) <= MOST_WORDS else None
-
-
-def _cut(texts: pa.Array, max_length: int) -> list[str]:
-    return [text[:max_length] for text in texts.to_pylist()]
-
-
 def _components(tfidf: TfidfVectorizer, svd: TruncatedSVD | None, values: pa.Array, max_length: int) -> np.ndarray:
     """Reduced texts, float32 (k, components), in chunks."""
     parts = []
     for start in range(0, len(values), _CHUNK):
-        weighted: Any = tfidf.transform(_cut(values.slice(start, _CHUNK), max_length))
+        weighted: Any = tfidf.transform(cut(values.slice(start, _CHUNK), max_length))
         parts.append(weighted[:, :LEADING].toarray() if svd is None else svd.transform(weighted))
     return np.concatenate(parts)
