@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from pandas.api.types import is_numeric_dtype
 from pyarrow import csv
 
-from vsacli import VSAClassifier
+from vsacli import VSAClassifier, VSARegressor
 from vsacli.asking.session import Asking
 from vsacli.cli import main
 from vsacli.inference.reading import Reading
@@ -19,9 +20,9 @@ from vsacli.labeling.job import LabelOptions
 from vsacli.tables.read import read_table
 
 
-@pytest.fixture
-def texts(tmp_path: Path) -> Path:
-    """A table of 240 texts about five things, 30 of them labeled."""
+@pytest.fixture(params=["t", "1."])
+def texts(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    """A table of 240 texts about five things, 30 of them labeled, by class or by number."""
     rng = np.random.default_rng(0)
     words = [
         f"{a}{b}" for a in ("lam", "ter", "vis", "qua", "non", "sod") for b in ("ba", "ko", "mi", "pe", "ru", "zu")
@@ -29,7 +30,8 @@ def texts(tmp_path: Path) -> Path:
     lines = ["comment,topic"]
     for i in range(240):
         about = words[7 * (i % 5) : 7 * (i % 5) + 7]
-        lines.append(f"{' '.join([*rng.choice(about, 2), *rng.choice(words, 3)])},{f't{i % 5}' if i < 30 else ''}")
+        label = f"{request.param}{i % 5 + 1}" if i < 30 else ""
+        lines.append(f"{' '.join([*rng.choice(about, 2), *rng.choice(words, 3)])},{label}")
     path = tmp_path / "texts.csv"
     path.write_text("\n".join(lines) + "\n")
     return path
@@ -85,8 +87,8 @@ def ask(path: Path) -> None:
 def fit(path: Path) -> None:
     frame = pd.read_csv(path)
     known = frame["topic"].notna()
-    classifier = VSAClassifier().fit(frame[["comment"]], frame["topic"].where(known, None))
-    classifier.predict(frame[["comment"]][:3])
+    estimator = VSARegressor() if is_numeric_dtype(frame["topic"]) else VSAClassifier()
+    estimator.fit(frame[["comment"]], frame["topic"].where(known, None)).predict(frame[["comment"]][:3])
 
 
 @pytest.mark.parametrize("use", [label, label_large, label_folder, label_folder_by_a_sample, evaluate, ask, fit])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tests.inference.inference_tasks import CPU, ask, task_of
+from tests.inference.inference_tasks import ask, task_of
 from vsacli.inference.reading import Known
 from vsacli.inference.words import WordAnswers
 
@@ -82,11 +82,3 @@ def test_rows_in_another_order_get_the_same_answers(n: int) -> None:
     again = ask("classification", moved, known=Known(words=words[order]))
     place = np.argsort(order[~moved["labeled"]])
     np.testing.assert_allclose(again[place], found, atol=1e-5)
-
-
-def test_numbers_have_nothing_to_do_with_words() -> None:
-    task = task_of("regression")
-    words = sparse.csr_matrix(np.ones((len(task["x"]), 2), np.float32))
-    np.testing.assert_array_equal(
-        ask("regression", task, known=Known(words=words)), ask("regression", task, config=CPU)
-    )

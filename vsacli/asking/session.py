@@ -135,7 +135,7 @@ class Asking:
             among=context.matched() if context else None,
             progress=progress,
         )
-        self._attributes = prepare.read_attributes(columns, words=options.task != "regression")
+        self._attributes = prepare.read_attributes(columns, words=True)
         target = self._target()
         missing = np.ones(table.n_rows, bool) if target is None else target.missing[self._above :]
         free = np.flatnonzero(missing)

@@ -107,7 +107,7 @@ class VSAEstimator(BaseEstimator):
         if not isinstance(seed, (int, np.integer)):
             seed = check_random_state(seed).randint(2**31 - 1)
         self._seed = int(seed)
-        attributes = encode(self._columns(X), seed=self._seed, words=n_classes > 1)
+        attributes = encode(self._columns(X), seed=self._seed, words=n_classes != 1)
         x, encoder = attributes.x, attributes.encoder
         needs_network = n_classes > 1 or (n_classes == 0 and labels.min() < labels.max())
         if needs_network:

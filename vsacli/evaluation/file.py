@@ -80,8 +80,7 @@ def encode_file(
     columns = prepare.Columns(
         file, options, column, among=None if context is None else context.matched(), progress=progress
     )
-    words = target.kind == "classification"
-    attributes = prepare.read_attributes(columns, copies=_copies(context, column, options), words=words)
+    attributes = prepare.read_attributes(columns, copies=_copies(context, column, options), words=True)
     if context is not None:
         notes += context.notes(options.target)
     return EncodedFile(

@@ -13,7 +13,8 @@ better than those from all attributes at once, of which the network never saw so
 A network that reads the structure of the whole table is given it for the rows of each pass
 (:mod:`vsacli.inference.structure`).
 
-What the words of columns of text say by themselves is multiplied in (:mod:`vsacli.inference.words`).
+What the words of columns of text say by themselves is multiplied in (:mod:`vsacli.inference.words` and
+:mod:`vsacli.inference.number_words`).
 
 Of very many rows, a student answers those on which it agrees with the network as the network does with itself
 (:mod:`vsacli.inference.student`).

@@ -18,6 +18,7 @@ from vsacli.inference.class_groups import ClassGroups, ListedRows
 from vsacli.inference.config import MOST_ATTRIBUTES, InferenceConfig, attributes_together, wanted_beside
 from vsacli.inference.device import choose_device
 from vsacli.inference.kept_contexts import KeptContexts
+from vsacli.inference.number_words import WordNumbers
 from vsacli.inference.order import attribute_groups, attribute_signatures, exact_hashes, reading_order, row_order
 from vsacli.inference.passes import PassRows, Runner, deal_contexts, kept_bytes, rows_that_fit
 from vsacli.inference.structure import GivenRows, KnownStructure, structure_of
@@ -71,7 +72,7 @@ class Known:
     scale : TargetScale, optional
         Of the labeled targets, if it is known already.
     words : Words, shape (n, V), optional
-        The words of the rows of the table that is asked about, by which classes are told as well.
+        The words of the rows of the table that is asked about, which say something of their classes or numbers.
     """
 
     signatures: np.ndarray | None = None
@@ -307,16 +308,17 @@ class Reading:
         return groups
 
     @cached_property
-    def word_answers(self) -> WordAnswers | None:
-        """What words say of classes; None if there are none to learn from."""
+    def word_answers(self) -> WordAnswers | WordNumbers | None:
+        """What words say of classes or numbers; None if there are none to learn from."""
         words = self.known.words
-        if words is None or not self.classes:
+        if words is None:
             return None
         labeled, y = self.support[self.support_order], self.target[self.support_order]
-        if not WordAnswers.serve(words, labeled, y, self.n_classes):
-            return None
         with numpy_on_one_thread():  # whose number must not change an answer
-            return WordAnswers(words, labeled, y, self.n_classes)
+            if not self.classes:
+                return WordNumbers(words, labeled, y) if WordNumbers.serve(words, labeled, y) else None
+            serve = WordAnswers.serve(words, labeled, y, self.n_classes)
+            return WordAnswers(words, labeled, y, self.n_classes) if serve else None
 
     def class_shares(self, groups: ClassGroups, rows: np.ndarray) -> np.ndarray:
         """What the shortlist of groups says of some rows of the table, (rows, C), for the caller to change.

@@ -35,7 +35,7 @@ def foresee(
     seconds = time.monotonic() - start
     if is_foregone(target, job.report):
         return job.report, seconds
-    attributes = prepare.read_attributes(job.columns(), copies=job.copied_rows, words=target.kind == "classification")
+    attributes = prepare.read_attributes(job.columns(), copies=job.copied_rows, words=True)
     job.note(attributes)
     seconds = time.monotonic() - start
     return job.report, seconds + _seconds_of_the_network(job, target, attributes)

@@ -164,11 +164,11 @@ def label_table(
         checkpoint = load_checkpoint(options.checkpoint, kind=target.kind)  # first: it may not be there
         x: np.ndarray | CompactAttributes
         if keep or table.n_rows < prepare.LARGE_ROWS:
-            attributes = prepare.read_attributes(job.columns(), copies=job.copied_rows, words=bool(classes))
+            attributes = prepare.read_attributes(job.columns(), copies=job.copied_rows, words=True)
             job.note(attributes)
             x, known = attributes.x, Known(further=attributes.further, words=attributes.words)
         else:
-            packed = prepare.pack_attributes(job.columns(), copies=job.copied_rows, words=bool(classes))
+            packed = prepare.pack_attributes(job.columns(), copies=job.copied_rows, words=True)
             job.note(packed)
             x, known = packed.x, Known(further=packed.further, words=packed.words)
             del packed

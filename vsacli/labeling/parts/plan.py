@@ -272,8 +272,7 @@ def _prepare(job: Job, target: Target, parts: Sequence[Part], survey: Survey | N
         context.table = held
     useless = dict.fromkeys(counters, "an id: integers without a gap") if len(rows) < report.rows else {}
     job = replace(job, table=held)
-    classes = target.kind == "classification"
-    attributes = read_attributes(job.columns(useless), copies=job.copied_rows, words=classes)
+    attributes = read_attributes(job.columns(useless), copies=job.copied_rows, words=True)
     job.note(attributes)
     x = attributes.x
     below = x[n_context:]
