@@ -12,6 +12,7 @@ from sklearn.linear_model import Ridge
 from sklearn.preprocessing import KernelCenterer
 
 from tests.nn.tasks import batch_of, episode
+from vsacli.attributes.scaling import LIMIT, RobustScale
 from vsacli.nn import kernel_ridge, ridge
 from vsacli.nn.batch import TaskBatch
 from vsacli.nn.kernel_ridge import (
@@ -26,7 +27,7 @@ from vsacli.nn.kernel_ridge import (
     WEIGHTED,
     kernel_ridge_answers,
 )
-from vsacli.nn.scales import SOFT_LIMIT
+from vsacli.nn.scales import SOFT_LIMIT, UNLIMITED_TO, VALUE_LIMIT, unlimited
 from vsacli.tasks.episode import Episode
 
 LABELED, UNLABELED, ATTRIBUTES = 9, 6, 3
@@ -51,13 +52,20 @@ def z_scores(e: Episode) -> np.ndarray:
     return (x - x.mean(0)) / x.std(0)
 
 
+def straight(e: Episode) -> np.ndarray:
+    """Z-scores of values before their smooth clip."""
+    x = e.x.astype(np.float64)
+    near = np.clip(x, -UNLIMITED_TO, UNLIMITED_TO)
+    return z_scores(replace(e, x=near / np.sqrt(1 - (near / LIMIT) ** 2) + x - near))
+
+
 def kernels(e: Episode, length: float) -> list[np.ndarray]:
     """Linear, RBF and Laplace, between all rows."""
-    z = z_scores(e)
+    z, lines = z_scores(e), straight(e)
     soft = z / np.sqrt(1 + (z / SOFT_LIMIT) ** 2)
     apart = soft[:, None] - soft[None]
     return [
-        z @ z.T / ATTRIBUTES,
+        lines @ lines.T / ATTRIBUTES,
         np.exp(-(apart**2).sum(-1) / (2 * length * ATTRIBUTES)),
         np.exp(-np.abs(apart).sum(-1) / (length * ATTRIBUTES)),
     ]
@@ -95,7 +103,7 @@ def test_labeled_rows_are_answered_by_a_fit_without_them(one_of_each: tuple[floa
 
 def test_the_linear_model_is_ridge_regression(one_of_each: tuple[float, float]) -> None:
     e = numbers(2)
-    z, y = z_scores(e), e.y[:LABELED].astype(np.float64)
+    z, y = straight(e), e.y[:LABELED].astype(np.float64)
     expected = Ridge(alpha=one_of_each[0] * ATTRIBUTES).fit(z[:LABELED], y).predict(z[LABELED:])
     got = kernel_ridge_answers(batch_of(e))[0, LABELED:, 0, 0].numpy() + y.mean()
     np.testing.assert_allclose(got, expected, rtol=1e-8)
@@ -103,12 +111,22 @@ def test_the_linear_model_is_ridge_regression(one_of_each: tuple[float, float]) 
 
 def test_of_several_ridges_the_one_that_serves_is_followed() -> None:
     e = numbers(3)
-    exact = (z_scores(e) @ np.array([1.0, -0.5, 0.2])).astype(np.float32)
+    exact = (straight(e) @ np.array([1.0, -0.5, 0.2])).astype(np.float32)
     answers = kernel_ridge_answers(batch_of(replace(e, y=exact)))[0, :, 0, 0].numpy()
     assert np.abs(answers + exact[:LABELED].mean() - exact).max() < 0.05 * exact.std()
     noise = numbers(4)
     answers = kernel_ridge_answers(batch_of(noise))[0, LABELED:, 0].numpy()
     assert answers.std(0).max() < 0.7 * noise.y.std()  # where there is nothing to learn they keep to the mean
+
+
+def test_the_smooth_clip_of_attributes_is_undone() -> None:
+    assert VALUE_LIMIT == LIMIT
+    z = np.linspace(-4, 4, 101)
+    clipped = RobustScale(0.0, 1.0).apply(z)
+    np.testing.assert_allclose(unlimited(torch.from_numpy(clipped)).numpy(), z, atol=1e-5)
+    further = RobustScale(0.0, 1.0).apply(np.array([4.0, 10, 1e9]))
+    beyond = unlimited(torch.from_numpy(further)).numpy()
+    np.testing.assert_allclose(np.diff(beyond), np.diff(further), atol=1e-5)
 
 
 def test_attributes_that_say_nothing_leave_the_mean_of_the_other_labels() -> None:
@@ -184,7 +202,8 @@ def test_further_answers_are_of_kernels_that_weigh_attributes(monkeypatch: pytes
     soft = z / np.sqrt(1 + (z / SOFT_LIMIT) ** 2)
     w = (r2 + FLOOR) / (r2 + FLOOR).sum()
     squared = ((soft[:, None] - soft[None]) ** 2 * w).sum(-1)
-    weighted = [(z * w) @ z.T, np.exp(-0.5 * squared / 1.5), weighted_laplace(e, w, 1.5)]
+    lines = straight(e)
+    weighted = [(lines * w) @ lines.T, np.exp(-0.5 * squared / 1.5), weighted_laplace(e, w, 1.5)]
     few = [weighted_laplace(e, (r2 >= np.sort(r2)[-n]).astype(float), 1.2) for n in (1, 2)]
     plain = [*kernels(e, 0.7), *kernels(e, 6.0)[1:]]
     got = kernel_ridge_answers(batch_of(e), more=True)[0, LABELED:, 0].numpy()

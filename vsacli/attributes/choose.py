@@ -223,5 +223,8 @@ def _fit_words(cells: Distinct, united: Distinct, seed: int) -> Fitted:
         return encoder, encoder.of_cells(united)
     fitted = TextEncoder.fit(cells, seed)
     if not fitted[0].names:
-        raise LeftOut("text: the cells are made of the same words and differ only in their order")
+        said = "the cells are made of the same words and differ only in their order"
+        if pc.max(pc.utf8_length(cells.values)).as_py() > (most := fitted[0].max_length):
+            said = f"the first {most:,} characters of the cells, which are read, are made of the same words"
+        raise LeftOut(f"text: {said}")
     return fitted

@@ -41,7 +41,11 @@ MAX_CHARACTER_TEXTS = 50_000
 _SEVERAL_WORDS = r"(?:\S*[\pL\pN]{2}\S*\s+){3,}\S"
 _MOSTLY_UNSPACED = rf"{UNSPACED}.*{UNSPACED}.*{UNSPACED}"
 _CHUNK = 20_000
-_MAX_CHARACTERS = 100_000_000  # of the whole column; longer cells are cut, to between 100 and 1,000 characters
+
+
+def _characters_read(texts: int) -> int:
+    """How much of a cell is read: of few texts up to 100,000 characters, of very many 1,000 to 100."""
+    return max(min(100_000, 10_000_000 // texts), min(1_000, max(100, 100_000_000 // texts)))
 
 
 class TextEncoder:
@@ -74,6 +78,11 @@ class TextEncoder:
         return [f"text {i + 1}" for i in range(len(self._scales))]
 
     @property
+    def max_length(self) -> int:
+        """Characters of a cell that are read; the rest is not."""
+        return self._max_length
+
+    @property
     def further(self) -> int:
         """How many of the last attributes are components that one reading does without."""
         return sum(component >= LEADING for component in self._scales)
@@ -89,7 +98,7 @@ class TextEncoder:
         if k > MAX_FIT:
             drawn = np.sort(np.random.default_rng(seed).choice(k, MAX_FIT, replace=False))
             texts = texts.take(pa.array(drawn))
-        max_length = min(1_000, max(100, _MAX_CHARACTERS // k))
+        max_length = _characters_read(k)
         how: dict[str, Any] = {"dtype": np.float32, "analyzer": "char_wb", "ngram_range": (3, 3)}
         if k > MAX_CHARACTER_TEXTS and pc.mean(pc.match_substring_regex(texts, _SEVERAL_WORDS)).as_py() >= 0.5:
             how |= {"analyzer": "word", "ngram_range": (1, 1)}
@@ -103,7 +112,7 @@ class TextEncoder:
         if min(weighted.shape) > wanted:
             # One thread, as their number must not change an answer; no warning where texts do not differ at all.
             with numpy_on_one_thread(), np.errstate(all="ignore"):
-                svd = TruncatedSVD(wanted, random_state=seed).fit(weighted)
+                svd = TruncatedSVD(wanted, random_state=seed % 2**32).fit(weighted)
         components = _components(tfidf, svd, cells.values, max_length)
         # Sums over the sorted distinct texts, so that the order of the rows does not change a bit.
         weights = cells.counts / cells.n_observed

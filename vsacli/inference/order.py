@@ -14,6 +14,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from vsacli.attributes.packed import CompactAttributes
+from vsacli.attributes.words import Words
 
 Attributes = np.ndarray | CompactAttributes
 
@@ -87,8 +88,17 @@ def row_order(
     return np.lexsort(keys if y is None else (y, *keys))
 
 
-def reading_order(x: Attributes, signatures: np.ndarray, seed: int, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def reading_order(
+    x: Attributes, signatures: np.ndarray, seed: int, rows: np.ndarray, beside: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """The order of :func:`row_order`, in which identical rows stand together, and where they begin.
+
+    Parameters
+    ----------
+    x, signatures, seed, rows
+        As for `row_order`.
+    beside : ndarray of uint64, shape (n,), optional
+        Hashes of what else rows hold: only those of equal ones can be identical.
 
     Returns
     -------
@@ -98,6 +108,8 @@ def reading_order(x: Attributes, signatures: np.ndarray, seed: int, rows: np.nda
         In that order: the first of each group of identical rows.
     """
     exact = exact_hashes(x, rows)
+    if beside is not None:
+        exact ^= beside[rows]
     order = np.lexsort((exact, row_hashes(x, signatures, seed, rows)))
     first = np.ones(len(rows), bool)
     for block in _blocks(len(rows) - 1):
@@ -196,6 +208,15 @@ def exact_hashes(x: Attributes, rows: np.ndarray | None = None) -> np.ndarray:
     """A number for each row, different for different rows, uint64."""
     with np.errstate(over="ignore"):
         return _combined(x, _mix(_STEP * (np.arange(x.shape[1], dtype=np.uint64) + np.uint64(1))), rows)
+
+
+def word_hashes(words: Words) -> np.ndarray:
+    """A number for the words (n, V) of each row, different for different ones, uint64 (n,)."""
+    weights = words.data.astype(np.float32).view(np.uint32).astype(np.uint64)
+    each = _mix(_mix(words.indices.astype(np.uint64) + np.uint64(1)) ^ weights)
+    ends = np.concatenate([np.zeros(1, np.uint64), np.cumsum(each, dtype=np.uint64)])
+    with np.errstate(over="ignore"):
+        return ends[words.indptr[1:]] - ends[words.indptr[:-1]]
 
 
 def _mix(h: np.ndarray) -> np.ndarray:

@@ -19,7 +19,14 @@ from vsacli.inference.config import MOST_ATTRIBUTES, InferenceConfig, attributes
 from vsacli.inference.device import choose_device
 from vsacli.inference.kept_contexts import KeptContexts
 from vsacli.inference.number_words import WordNumbers
-from vsacli.inference.order import attribute_groups, attribute_signatures, exact_hashes, reading_order, row_order
+from vsacli.inference.order import (
+    attribute_groups,
+    attribute_signatures,
+    exact_hashes,
+    reading_order,
+    row_order,
+    word_hashes,
+)
 from vsacli.inference.passes import PassRows, Runner, deal_contexts, kept_bytes, rows_that_fit
 from vsacli.inference.structure import GivenRows, KnownStructure, structure_of
 from vsacli.inference.target_scale import MOST_LABELS, TargetScale, logarithms_fit_better
@@ -190,7 +197,8 @@ class Reading:
     @cached_property
     def unlabeled_order(self) -> tuple[np.ndarray, np.ndarray]:
         """:func:`reading_order` of the unlabeled rows: positions in `rows`, and where identical ones begin."""
-        return reading_order(self.x, self.signatures, self.config.seed, self.rows)
+        words = None if self.known.words is None else word_hashes(self.known.words)
+        return reading_order(self.x, self.signatures, self.config.seed, self.rows, words)
 
     @cached_property
     def contexts(self) -> list[np.ndarray]:

@@ -19,11 +19,12 @@ from vsacli.nn.batch import TaskBatch
 from vsacli.nn.inputs import observed_values
 from vsacli.nn.kernels import Kernels, ScoredRows
 from vsacli.nn.ridge import Average, Solved, averaged
-from vsacli.nn.scales import ZScores
+from vsacli.nn.scales import ZScores, softly_limited, unlimited
 
 LINEAR, RBF, LAPLACE, WEIGHTED, FEW, ALL = range(6)  # in the last mode of the answers
 MODELS = 3
 MORE_MODELS = 3
+ERROR_OF_ALL = MODELS + MORE_MODELS + ALL
 MORE_CHANNELS = MORE_MODELS + MODELS + MORE_MODELS  # the further answers, and how wrong each model is
 LENGTHS = (0.5, 2.0)  # of the RBF kernel (squared) and of the Laplace kernel
 LONG = (8.0,)  # ALL has these as well
@@ -47,9 +48,9 @@ class KernelAnswers:
     r"""Answers of kernel ridge regressions, of labeled rows as if their own label were unknown.
 
     Regressions have an intercept (:class:`vsacli.nn.ridge.Solved`). Of z-scores of M attributes, the kernels are
-    :math:`\langle z, z' \rangle / M`, :math:`\exp(-\lVert z - z' \rVert_2^2 / 2 \ell M)` and
-    :math:`\exp(-\lVert z - z' \rVert_1 / \ell M)`. Several ridges (and :math:`\ell`) are averaged by the
-    likelihood of their own leave-one-out errors.
+    :math:`\langle z, z' \rangle / M` (of values before their smooth clip),
+    :math:`\exp(-\lVert z - z' \rVert_2^2 / 2 \ell M)` and :math:`\exp(-\lVert z - z' \rVert_1 / \ell M)`. Several
+    ridges (and :math:`\ell`) are averaged by the likelihood of their own leave-one-out errors.
 
     With `more`, there are three further models. WEIGHTED averages all three kernels of attributes that count as
     much as :math:`r^2 + 0.03`, r their correlation with the labels; FEW Laplace kernels of the one, two and four
@@ -64,7 +65,7 @@ class KernelAnswers:
     """
 
     answers: Tensor
-    _scale: ZScores
+    _scale: _BothScores
     _kernels: Sequence[Kernels]
     _uses: Sequence[_Use]  # of each kernel that these have
     _limits: tuple[Tensor, Tensor]  # no answer is lower or higher, (B, 1, C, 1)
@@ -91,8 +92,8 @@ class KernelAnswers:
             return replace(found, answers=found.answers.to(device))
         with torch.autocast(device.type, enabled=False):
             x, seen = _values(batch)
-            scale = ZScores.of(x, seen)
-            rows = ScoredRows.of(scale(x, seen))
+            scale = _BothScores.of(x, seen)
+            rows = scale(x, seen)
             mask = batch.labeled_mask.unsqueeze(-1).to(x.dtype)  # (B, L, 1)
             y = batch.one_hot().to(x.dtype)
             y = mask * (y - y.sum(1, keepdim=True) / mask.sum(1, keepdim=True).clamp(min=1))
@@ -117,9 +118,9 @@ class KernelAnswers:
     @torch.no_grad()
     def ask(self, batch: TaskBatch) -> Tensor:
         """Answers (B, u, C, 3 or 12) for other rows: those of a batch whose attributes and classes are the same."""
-        device, own = batch.x.device, self._scale.mean.device
+        device, own = batch.x.device, self._scale.near.mean.device
         x, seen = _values(batch.to(own))
-        rows = ScoredRows.of(self._scale(x, seen))
+        rows = self._scale(x, seen)
         b, u, _ = x.shape
         models = MODELS if self._errors is None else MODELS + MORE_MODELS
         found = x.new_zeros(b, u, self._limits[0].shape[2], models)
@@ -128,6 +129,22 @@ class KernelAnswers:
             found[..., use.models] += (kernel @ use.weights + use.constant).unflatten(2, (-1, len(use.models)))
         found = found.clamp(*self._limits)
         return _with_errors(found, self._errors).to(device)
+
+
+@dataclass(frozen=True)
+class _BothScores:
+    """The scales of `ScoredRows`."""
+
+    straight: ZScores
+    near: ZScores
+
+    @classmethod
+    def of(cls, x: Tensor, seen: Tensor) -> Self:
+        """From values (B, N, M), 0 where not seen, and where they count."""
+        return cls(ZScores.of(unlimited(x), seen), ZScores.of(x, seen))
+
+    def __call__(self, x: Tensor, seen: Tensor) -> ScoredRows:
+        return ScoredRows(self.straight(unlimited(x), seen), softly_limited(self.near(x, seen)))
 
 
 @dataclass(frozen=True)

@@ -9,26 +9,20 @@ import torch
 from torch import Tensor
 
 from vsacli.nn.heads.distance import squared_distances
-from vsacli.nn.scales import softly_limited
 
 FAR = 10.0  # largest z-score that the linear kernel sees
 
 
 @dataclass(frozen=True)
 class ScoredRows:
-    """Z-scores of rows (B, n, M), and the same softly limited."""
+    """Z-scores of rows (B, n, M): of values as they were before they were limited, and of limited ones."""
 
-    scores: Tensor
+    straight: Tensor
     near: Tensor
-
-    @classmethod
-    def of(cls, scores: Tensor) -> Self:
-        """From z-scores."""
-        return cls(scores, softly_limited(scores))
 
     def first(self, n: int) -> Self:
         """The first ``n`` rows."""
-        return type(self)(self.scores[:, :n], self.near[:, :n])
+        return type(self)(self.straight[:, :n], self.near[:, :n])
 
 
 @dataclass(frozen=True)
@@ -72,7 +66,7 @@ class Kernels:
         found: list[Tensor] = []
         if self.linear:
             root = self.weights.sqrt()
-            z, labeled = (these.scores.clamp(-FAR, FAR) * root for these in (rows, self.labeled))
+            z, labeled = (these.straight.clamp(-FAR, FAR) * root for these in (rows, self.labeled))
             found.append(z @ labeled.transpose(1, 2))
         if self.rbf:
             root = self.weights.sqrt()

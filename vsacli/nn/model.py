@@ -23,6 +23,7 @@ from vsacli.nn.answers import (
     gp_moments,
     scale_answers,
     scale_targets,
+    with_exact,
 )
 from vsacli.nn.asked import hidden_when_asked
 from vsacli.nn.batch import TaskBatch
@@ -31,7 +32,7 @@ from vsacli.nn.config import VSAConfig
 from vsacli.nn.heads import GPHead, LabelPropagationHead, PrototypeHead
 from vsacli.nn.inputs import input_tensor, input_width, observed_values
 from vsacli.nn.kept import Kept
-from vsacli.nn.kernel_ridge import ALL, MODELS, MORE_CHANNELS, MORE_MODELS, KernelAnswers
+from vsacli.nn.kernel_ridge import ALL, ERROR_OF_ALL, MODELS, MORE_CHANNELS, MORE_MODELS, KernelAnswers
 from vsacli.nn.network import Network
 from vsacli.nn.scales import Scales
 from vsacli.nn.slices import can_be_sliced, hidden_in_slices
@@ -214,6 +215,8 @@ class VSAModel(Network[VSAConfig]):
             along = rows.batch.apart(known_answers(rows.batch))[1][..., : share.shape[-1]].to(mean.dtype)
             known = rows.batch.apart(structure.answered)[1][:, :, None, None]
             mean = mean + (share * known * (along - mean.unsqueeze(-1))).sum(-1)
+        if self.config.more_kernels and rows.closed is not None and not self.training:
+            mean, var = with_exact(mean, var, rows.closed[..., ALL], (2 * rows.closed[..., ERROR_OF_ALL]).exp())
         return mean, var
 
     def _kernels(self, batch: TaskBatch, *, for_others: bool = False) -> KernelAnswers | None:

@@ -14,12 +14,25 @@ from torch import Tensor
 # A z-score far out says "far out" and no more: one wild cell must not drown the other rows.
 SOFT_LIMIT = 5.0
 
+# The `LIMIT` of vsacli.attributes.scaling, which has made the values.
+VALUE_LIMIT = 4.0
+UNLIMITED_TO = VALUE_LIMIT / 2**0.5  # of values as they are; before the clip that was 4
+
 LEAST_SPREAD = 1e-6  # an attribute with a smaller spread counts as constant
 
 
 def softly_limited(z: Tensor) -> Tensor:
     r"""z where it is small, nearing `SOFT_LIMIT` where it is large: :math:`z / \sqrt{1 + (z/5)^2}`."""
     return z / (1 + (z / SOFT_LIMIT).square()).sqrt()
+
+
+def unlimited(x: Tensor) -> Tensor:
+    r"""Values before the smooth clip at ±`VALUE_LIMIT`, to within `UNLIMITED_TO`: :math:`x / \sqrt{1 - (x/4)^2}`.
+
+    The clip bends lines, which only then are lines again. What lies further out stays near: it goes on with slope 1.
+    """
+    near = x.clamp(-UNLIMITED_TO, UNLIMITED_TO)
+    return near / (1 - (near / VALUE_LIMIT).square()).sqrt() + (x - near)
 
 
 @dataclass(frozen=True)
