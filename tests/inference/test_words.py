@@ -55,7 +55,8 @@ def test_nothing_is_learned_from_texts_of_one_class_or_of_very_many() -> None:
     assert WordAnswers.serve(WORDS, LABELED, Y, 3)
     assert not WordAnswers.serve(WORDS, LABELED[:2], Y[:2], 3)
     assert not WordAnswers.serve(WORDS, np.array([0, 10]), np.array([0, 1]), 2)
-    assert not WordAnswers.serve(WORDS, LABELED, Y, 26)
+    assert WordAnswers.serve(WORDS, LABELED, Y, 333_333)
+    assert not WordAnswers.serve(WORDS, LABELED, Y, 333_334)
 
 
 def test_answers_are_those_of_the_network_times_those_of_the_words() -> None:

@@ -90,6 +90,25 @@ def test_rows_of_parquet_as_text(write, tmp_path: Path):
         }
     )
     pq.write_table(table, tmp_path / "t.parquet")
-    source = "id,ratio,sure,parts,t\n103,0.3,true,[3],a\n500,0.3,true,[3],a\n"
+    source = "id,ratio,sure,parts,t\n103,0.3,true,[3],a\n500,0.4,false,[4],a\n"
     assert copies(write, source, tmp_path / "t.parquet") == [True, True]
-    assert copies(write, source.replace("500,0.3", "500,7"), tmp_path / "t.parquet") == [True, False]
+    assert copies(write, source.replace("500,0.4", "500,7"), tmp_path / "t.parquet") == [True, False]
+
+
+def test_other_passengers_of_the_same_kind_are_no_copies(write):
+    """Most cells agree, since most passengers are alike; fares now and then are those of one other passenger."""
+    rng = np.random.default_rng(0)
+
+    def passengers(n: int, label: str) -> str:
+        alike = [rng.choice(a, n, p=p) for a, p in ((["m", "f"], [0.8, 0.2]), ([1, 2, 3], [0.1, 0.2, 0.7]))]
+        rare = np.where(rng.random((2, n)) < 0.9, "", "B")
+        fares = rng.choice(np.arange(10, 90, 0.25), n)
+        rows = zip(*alike, *rare, fares, strict=True)
+        return "sex,class,deck,boat,fare,t\n" + "".join(",".join(map(str, row)) + f",{label}\n" for row in rows)
+
+    aboard, others = passengers(200, ""), passengers(100, "yes")
+    lines = aboard.splitlines()
+    found = np.flatnonzero(copies(write, others, aboard, skip=(5,)))
+    assert all(others.splitlines()[1 + i].removesuffix("yes") in lines for i in found)
+    unchanged = "\n".join([lines[0], *(line + "yes" for line in lines[1:9])])
+    assert sum(copies(write, unchanged, aboard, skip=(5,))) >= 3  # those whose fare nobody else paid

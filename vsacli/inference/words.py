@@ -18,8 +18,8 @@ from vsacli.attributes.words import Words
 STRENGTH = 10.0
 """Of the labels, as against weights of 0 (the C of scikit-learn)."""
 
-MOST_LABELED, MOST_CLASSES = 5_000, 25
-"""Labeled rows, and classes, for which the regression takes little time beside the network."""
+MOST_LABELED, MOST_WEIGHTS = 5_000, 1_000_000
+"""Labeled rows, and weights (classes times words), for which the regression takes little time beside the network."""
 
 STEPS = 500
 
@@ -41,16 +41,18 @@ class WordAnswers:
     def __init__(self, words: Words, labeled: np.ndarray, y: np.ndarray, n_classes: int) -> None:
         from sklearn.linear_model import LogisticRegression
 
-        self._words, self._n_classes = words, n_classes
         told = _with_words(words, labeled)
+        # a word that no labeled text has would get the weight 0
+        self._words, self._n_classes = words[:, _words_of(words, labeled)], n_classes
+        self._some = words.getnnz(axis=1) > 0
         self._seen, codes = np.unique(y[:MOST_LABELED][told], return_inverse=True)
         model = LogisticRegression(C=STRENGTH, class_weight="balanced", max_iter=STEPS)
-        self._model = model.fit(words[labeled[:MOST_LABELED][told]], codes)
+        self._model = model.fit(self._words[labeled[:MOST_LABELED][told]], codes)
 
     @staticmethod
     def serve(words: Words, labeled: np.ndarray, y: np.ndarray, n_classes: int) -> bool:
         """Whether there are labeled texts, of more than one class, to learn from."""
-        if not 1 < n_classes <= MOST_CLASSES:
+        if len(_words_of(words, labeled)) * n_classes > MOST_WEIGHTS:
             return False
         return len(np.unique(y[:MOST_LABELED][_with_words(words, labeled)])) > 1
 
@@ -59,13 +61,17 @@ class WordAnswers:
 
         Rows without a word keep theirs; so do classes, in relation to each other, that no labeled text has.
         """
-        words = self._words[rows]
-        some = words.getnnz(axis=1) > 0
+        words, some = self._words[rows], self._some[rows]
         said = np.full((len(rows), self._n_classes), 1 / len(self._seen))
         said[np.ix_(some, self._seen)] = self._model.predict_proba(words[some]) if some.any() else 0
         product = found * said
         product /= np.maximum(product.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
         return np.where(some[:, None], product, found).astype(found.dtype)
+
+
+def _words_of(words: Words, labeled: np.ndarray) -> np.ndarray:
+    """The words that the first labeled rows have, as places in the vocabulary."""
+    return np.unique(words[labeled[:MOST_LABELED]].indices)
 
 
 def _with_words(words: Words, labeled: np.ndarray) -> np.ndarray:

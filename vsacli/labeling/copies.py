@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 ALIKE = 2 / 3
 """Share of the columns in which a copy agrees with its row: cells may have been corrected, or a format changed."""
 
+SURE_BITS = 10.0
+"""By how much the cells that agree must be more than chance, beyond what finds one pair among all pairs of rows."""
+
 _WHOLE = 2.0**53  # numbers beyond it may be different ones that float64 does not tell apart
 
 
@@ -66,42 +69,65 @@ def find_copies(context: LabeledContext, skip: Collection[int | None], claimed: 
 
     Notes
     -----
-    A row is found by a cell that only one row of the table to fill holds; it is a copy of that row if at least the
-    share `ALIKE` of all compared cells are the same (white space around them and the spelling of numbers aside). A
-    table in which no cell is the only one of its kind has no ids either, so there nothing depends on it.
+    A row is found by a cell that only one row of the table to fill holds; it is a copy of that row if all compared
+    cells are the same (white space around them and the spelling of numbers aside), or at least the share `ALIKE` of
+    them, and these by more than chance: a value that one in 8 rows has counts 3 bits. Where the
+    column of that cell is a key, each of its values occurring once in either table, the share is enough. A table in
+    which no cell is the only one of its kind has no ids either, so there nothing depends on it.
     """
     compared = [j for j in context.matched() if j not in skip]
     twin = np.full(context.n_rows, -1, np.int64)
+    keyed = np.zeros(context.n_rows, bool)  # found by a key
     most = 0
     for j in compared:
-        found = _only_place(*_keys(context, j))
+        above, below = _keys(context, j)
+        found = _only_place(above, below)
+        if _is_key(above) and _is_key(below):
+            keyed |= found >= 0
         n_found = int((found >= 0).sum())
         twin = np.where(found >= 0, found, twin) if n_found > most else np.where(twin >= 0, twin, found)
         most = max(most, n_found)
-        if most == context.n_rows:
+        if most == context.n_rows and keyed.all():
             break
-    alike = _cells_alike(context, compared, twin)
+    alike, bits = _cells_alike(context, compared, twin)
     unchanged = (alike == len(compared)) & (len(compared) > 1)
-    twin[alike < ALIKE * len(compared)] = -1
+    by_chance = np.log2(max(1, context.n_rows)) + np.log2(max(1, context.table.n_rows)) + SURE_BITS
+    enough = (alike >= ALIKE * len(compared)) & (keyed | (bits >= by_chance))
+    twin[~(enough | (alike == len(compared)))] = -1
     if claimed is not None and compared:
-        right = _cells_alike(context, compared, claimed) == len(compared)
+        right = _cells_alike(context, compared, claimed)[0] == len(compared)
         twin[right], unchanged[right] = claimed[right], True
     return Copies(twin, unchanged & (twin >= 0))
 
 
-def _cells_alike(context: LabeledContext, compared: Sequence[int], twin: np.ndarray) -> np.ndarray:
-    """In how many of the compared columns each labeled row agrees with its row `twin`, int64; -1 where that is -1."""
+def _cells_alike(context: LabeledContext, compared: Sequence[int], twin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """In how many of the compared columns each labeled row agrees with its row `twin`, int64 (-1 where that is -1), and
+    the bits that this takes by chance, float64."""
     rows = np.flatnonzero(twin >= 0)
-    alike = np.full(context.n_rows, -1, np.int64)
+    alike, bits = np.full(context.n_rows, -1, np.int64), np.zeros(context.n_rows)
     if not len(rows):
-        return alike
+        return alike, bits
     alike[rows] = 0
     for j in compared:
         above, below = _keys(context, j)
+        of_row = _bits(below)[twin[rows]]
         above, below = above.take(pa.array(rows)), below.take(pa.array(twin[rows]))
         same = pc.or_(pc.fill_null(pc.equal(above, below), False), pc.and_(pc.is_null(above), pc.is_null(below)))
-        alike[rows] += same.to_numpy(zero_copy_only=False)
-    return alike
+        agrees = same.to_numpy(zero_copy_only=False)
+        alike[rows] += agrees
+        bits[rows] += np.where(agrees, of_row, 0.0)
+    return alike, bits
+
+
+def _bits(cells: pa.Array) -> np.ndarray:
+    """How unlikely the value of each cell is among all of them, in bits; a missing one is a value."""
+    codes = cells.dictionary_encode(null_encoding="encode").indices.to_numpy(zero_copy_only=False)
+    return -np.log2(np.bincount(codes)[codes] / len(codes))
+
+
+def _is_key(cells: pa.Array) -> bool:
+    """Whether no value occurs twice, and none is missing."""
+    return cells.null_count == 0 and pc.count_distinct(cells).as_py() == len(cells)
 
 
 def _keys(context: LabeledContext, column: int) -> tuple[pa.Array, pa.Array]:
