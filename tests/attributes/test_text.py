@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.attributes.columns import encode, sentences, text
+from tests.attributes.columns import encode, reason, sentences, text
+from vsacli.attributes.encoder import AttributeEncoder
 
 
 def test_text_that_says_alike_is_alike() -> None:
@@ -80,3 +81,25 @@ def test_text_without_spaces_is_told_apart_by_its_words(topics, fillers) -> None
     assert encoder.left_out == []
     assert x.shape[1] == 6
     assert LogisticRegression().fit(x[:40], topic[:40]).score(x[40:], topic[40:]) >= 0.85
+
+
+def test_what_stands_after_a_long_common_head_is_read() -> None:
+    head = "Von: Buchhaltung. " * 80
+    cells = [f"{head}{('Mahnung' if i % 2 else 'Einladung')} Nummer {i} {'abc'[i % 3]}" for i in range(40)]
+    x, _ = encode(text(*cells))
+    assert len(head) > 1_000
+    apart = np.abs(x[::2].mean(0) - x[1::2].mean(0))
+    assert apart.max() > 1
+
+
+def test_what_is_beyond_the_characters_read_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vsacli.attributes.text._characters_read", lambda texts: 50)
+    told = reason(text(*(f"{'the same words again ' * 5} and then {i} others" for i in range(40))))
+    assert told == "text: the first 50 characters of the cells, which are read, are made of the same words"
+
+
+def test_any_seed_serves() -> None:
+    x, _ = encode(text(*sentences(60)))
+    for seed in (2**32 - 1, 2**32, 2**40):
+        again = AttributeEncoder(seed=seed).fit_transform([("c", text(*sentences(60)))])
+        assert again.shape == x.shape

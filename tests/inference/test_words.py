@@ -83,3 +83,14 @@ def test_rows_in_another_order_get_the_same_answers(n: int) -> None:
     again = ask("classification", moved, known=Known(words=words[order]))
     place = np.argsort(order[~moved["labeled"]])
     np.testing.assert_allclose(again[place], found, atol=1e-5)
+
+
+def test_rows_that_differ_only_in_their_words_have_answers_of_their_own() -> None:
+    task = task_of("classification", n=40)
+    task["x"][~task["labeled"]] = task["x"][np.flatnonzero(~task["labeled"])[0]]
+    words = sparse.csr_matrix(np.eye(3, dtype=np.float32)[np.arange(40) % 3])
+    found = ask("classification", task, known=Known(words=words))
+    of_word = [found[np.flatnonzero(~task["labeled"]) % 3 == word] for word in range(3)]
+    for answers in of_word:
+        np.testing.assert_allclose(answers, np.repeat(answers[:1], len(answers), 0), atol=1e-6)
+    assert np.abs(of_word[0][0] - of_word[1][0]).max() > 0.01
