@@ -44,20 +44,6 @@ def test_times_of_day_are_seconds() -> None:
     np.testing.assert_array_equal(clock, seconds)
 
 
-def test_times_all_around_the_day_are_a_circle() -> None:
-    x, encoder = encode(text("00:10", "23:50", "12:00", "06:00", "bad", *["18:30"] * 40))
-    assert encoder.attribute_names[1:] == ["c", "c hour sin", "c hour cos"]
-    to_midnight = np.linalg.norm(x[:, 1:] - x[0, 1:], axis=1)
-    assert to_midnight[1] < 0.1 < to_midnight[3] < to_midnight[2]
-    assert np.isnan(x[4]).all()
-    for cells in (["9:30", "10:45", "17:00"], ["1:30", "23:50", "25:10"]):  # a working day; durations
-        assert encode(text(*cells * 3))[1].attribute_names[1:] == ["c"]
-    native = pa.array([600, 85800, 43200, 21600, None, *[66600] * 40], pa.time32("s"))
-    again, encoder = encode(native)
-    np.testing.assert_array_equal(again, x)
-    np.testing.assert_array_equal(encoder.transform([("c", native[:4])])[:, 1:], x[:4])
-
-
 def test_mixed_formats_and_a_few_bad_dates() -> None:
     x, _ = encode(text(*(f"2024-{m:02}-11" for m in range(1, 13)), "2025-01-11T08:00:00Z", "14 Feb 2025", "soon"))
     assert (np.diff(x[:14, 0]) > 0).all()

@@ -24,10 +24,12 @@ from vsacli.nn.kernel_ridge import (
     MODELS,
     MORE_CHANNELS,
     MORE_MODELS,
+    NOT_FAR,
+    VERY_FAR,
     WEIGHTED,
     kernel_ridge_answers,
 )
-from vsacli.nn.scales import SOFT_LIMIT, UNLIMITED_TO, VALUE_LIMIT, unlimited
+from vsacli.nn.scales import SOFT_LIMIT, VALUE_LIMIT, unlimited
 from vsacli.tasks.episode import Episode
 
 LABELED, UNLABELED, ATTRIBUTES = 9, 6, 3
@@ -52,10 +54,10 @@ def z_scores(e: Episode) -> np.ndarray:
     return (x - x.mean(0)) / x.std(0)
 
 
-def straight(e: Episode) -> np.ndarray:
+def straight(e: Episode, most: float = NOT_FAR) -> np.ndarray:
     """Z-scores of values before their smooth clip."""
-    x = e.x.astype(np.float64)
-    near = np.clip(x, -UNLIMITED_TO, UNLIMITED_TO)
+    x, end = e.x.astype(np.float64), most / np.sqrt(1 + (most / LIMIT) ** 2)
+    near = np.clip(x, -end, end)
     return z_scores(replace(e, x=near / np.sqrt(1 - (near / LIMIT) ** 2) + x - near))
 
 
@@ -123,10 +125,12 @@ def test_the_smooth_clip_of_attributes_is_undone() -> None:
     assert VALUE_LIMIT == LIMIT
     z = np.linspace(-4, 4, 101)
     clipped = RobustScale(0.0, 1.0).apply(z)
-    np.testing.assert_allclose(unlimited(torch.from_numpy(clipped)).numpy(), z, atol=1e-5)
+    np.testing.assert_allclose(unlimited(torch.from_numpy(clipped), 4.0).numpy(), z, atol=1e-5)
     further = RobustScale(0.0, 1.0).apply(np.array([4.0, 10, 1e9]))
-    beyond = unlimited(torch.from_numpy(further)).numpy()
+    beyond = unlimited(torch.from_numpy(further), 4.0).numpy()
     np.testing.assert_allclose(np.diff(beyond), np.diff(further), atol=1e-5)
+    large = RobustScale(0.0, 1.0).apply(np.array([-90.0, 30.0, 99.0]))
+    np.testing.assert_allclose(unlimited(torch.from_numpy(large), VERY_FAR).numpy(), [-90, 30, 99], rtol=0.01)
 
 
 def test_attributes_that_say_nothing_leave_the_mean_of_the_other_labels() -> None:
@@ -205,7 +209,8 @@ def test_further_answers_are_of_kernels_that_weigh_attributes(monkeypatch: pytes
     lines = straight(e)
     weighted = [(lines * w) @ lines.T, np.exp(-0.5 * squared / 1.5), weighted_laplace(e, w, 1.5)]
     few = [weighted_laplace(e, (r2 >= np.sort(r2)[-n]).astype(float), 1.2) for n in (1, 2)]
-    plain = [*kernels(e, 0.7), *kernels(e, 6.0)[1:]]
+    far = straight(e, VERY_FAR)
+    plain = [*kernels(e, 0.7), *kernels(e, 6.0)[1:], far @ far.T / ATTRIBUTES]
     got = kernel_ridge_answers(batch_of(e), more=True)[0, LABELED:, 0].numpy()
     assert got.shape == (UNLABELED, MODELS + MORE_CHANNELS)
     np.testing.assert_allclose(got[:, WEIGHTED], averaged(e, weighted, ridges, 1.0), rtol=1e-6)

@@ -109,13 +109,6 @@ def fit_column(name: str, column: pa.Array, *, decimal: str, seed: int) -> Fitte
         from vsacli.attributes.dates import DateEncoder  # imports pandas
 
         return DateEncoder.fit_native(column)
-    if pa.types.is_time(kind):
-        column = simplified(column)
-        seconds = to_float64(column)
-        if np.nanmin(seconds) < np.nanmax(seconds):
-            from vsacli.attributes.dates import ClockEncoder  # imports pandas
-
-            return ClockEncoder.fit_native(seconds)
     if pa.types.is_boolean(kind):
         truth = to_float64(column)
         if np.nanmin(truth) != np.nanmax(truth):

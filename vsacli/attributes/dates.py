@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from vsacli.attributes.scaling import RobustScale
-from vsacli.tables.arrow_types import is_text, simplified
+from vsacli.tables.arrow_types import is_text
 from vsacli.tables.distinct import Distinct, distinct_cells
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ _MORE_FORMATS = (  # that pandas does not guess
 _CLOCK = (
     r"(?i)^(?P<hours>\d{1,3}):(?P<minutes>[0-5]\d)(?P<seconds>(?::[0-5]\d(?:\.\d+)?)?)\s*(?P<half>(?:[ap]\.?m\.?)?)$"
 )
-_DAY = 24 * 3600.0  # seconds
 _CYCLES = {"month": 12, "weekday": 7, "hour": 24}  # with their periods
 _GUESSED_FROM = 200  # distinct cells, drawn from the whole column, that formats are guessed from
 _MAX_FORMATS = 4
@@ -96,18 +95,14 @@ class DateEncoder:
 
 
 class ClockEncoder:
-    """A column of times of day or durations such as 9:30, 21:05:10 or 9:30 pm: seconds, scaled by `RobustScale`.
+    """A column of times of day or durations such as 9:30, 21:05:10 or 9:30 pm: seconds, scaled by `RobustScale`."""
 
-    If they are of one day, and more than half of it lies between the first and the last, sin and cos of the time of day
-    stand beside them: 23:50 is close to 0:10.
-    """
-
-    def __init__(self, scale: RobustScale, goes_round: bool) -> None:
-        self._scale, self._goes_round = scale, goes_round
+    def __init__(self, scale: RobustScale) -> None:
+        self._scale = scale
 
     @property
     def names(self) -> list[str]:
-        return ["", "hour sin", "hour cos"] if self._goes_round else [""]
+        return [""]
 
     @classmethod
     def fit(cls, cells: Distinct) -> tuple[ClockEncoder, np.ndarray] | None:
@@ -115,36 +110,16 @@ class ClockEncoder:
         seconds = clock_seconds(cells.values)
         if cells.counts[~np.isnan(seconds)].sum() < DATE_SHARE * cells.n_observed:
             return None
-        fitted = cls._fit(cells.take(seconds))
-        return fitted, cells.take(fitted._of_seconds(seconds))
-
-    @classmethod
-    def fit_native(cls, seconds: np.ndarray) -> tuple[ClockEncoder, np.ndarray]:
-        """Fit on times of day that are Arrow's, as seconds, float64 (n,)."""
-        fitted = cls._fit(seconds)
-        return fitted, fitted._of_seconds(seconds)
-
-    @classmethod
-    def _fit(cls, seconds: np.ndarray) -> ClockEncoder:
-        first, last = np.nanmin(seconds), np.nanmax(seconds)
-        return cls(RobustScale.fit(seconds), bool(last < _DAY and last - first > _DAY / 2))
+        fitted = cls(RobustScale.fit(cells.take(seconds)))
+        return fitted, cells.take(fitted._scale.apply(seconds)[:, None])
 
     def encode(self, column: pa.Array) -> np.ndarray:
-        if pa.types.is_time(column.type):
-            column = simplified(column)
-        if pa.types.is_floating(column.type):  # Arrow durations come as seconds
-            return self._of_seconds(column.to_numpy(zero_copy_only=False))
+        if pa.types.is_floating(column.type):  # Arrow times and durations come as seconds
+            return self._scale.apply(column.to_numpy(zero_copy_only=False))[:, None]
         if not is_text(column.type):
-            return np.full((len(column), len(self.names)), np.nan, dtype=np.float32)
+            return np.full((len(column), 1), np.nan, dtype=np.float32)
         cells = distinct_cells(column)
-        return cells.take(self._of_seconds(clock_seconds(cells.values)))
-
-    def _of_seconds(self, seconds: np.ndarray) -> np.ndarray:
-        scaled = self._scale.apply(seconds)
-        if not self._goes_round:
-            return scaled[:, None]
-        angle = seconds * (2 * np.pi / _DAY)
-        return np.stack([scaled, np.sin(angle), np.cos(angle)], axis=1).astype(np.float32)
+        return cells.take(self._scale.apply(clock_seconds(cells.values))[:, None])
 
 
 def looks_like_date(values: pa.Array) -> np.ndarray:

@@ -314,7 +314,7 @@ def _keyed(columns: Columns) -> Iterator[tuple[Key, pa.Array]]:
         seen[name] += 1
         if isinstance(column, pa.ChunkedArray):
             column = column.combine_chunks()
-        column = column if pa.types.is_time(column.type) else simplified(column)
+        column = simplified(column)
         yield (name, seen[name]), column
         del column  # before the next one is read
 

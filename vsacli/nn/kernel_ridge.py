@@ -29,6 +29,7 @@ MORE_CHANNELS = MORE_MODELS + MODELS + MORE_MODELS  # the further answers, and h
 LENGTHS = (0.5, 2.0)  # of the RBF kernel (squared) and of the Laplace kernel
 LONG = (8.0,)  # ALL has these as well
 WEIGHTED_LENGTHS = (2.0, 8.0)
+NOT_FAR, VERY_FAR = 4.0, 100.0  # values that the linear kernel sees as they are, in normal deviations; ALL has both
 FLOOR = 0.03  # added to the squared correlation of every attribute
 FEWEST = (1, 2, 4)  # attributes that a kernel of FEW looks at
 FEW_LENGTHS = (2.0,)
@@ -54,8 +55,9 @@ class KernelAnswers:
 
     With `more`, there are three further models. WEIGHTED averages all three kernels of attributes that count as
     much as :math:`r^2 + 0.03`, r their correlation with the labels; FEW Laplace kernels of the one, two and four
-    attributes of the largest :math:`r^2`, and of those that equal them; ALL whatever was solved. The weights are of
-    all labels, so in these three a labeled row's own label is not quite unknown.
+    attributes of the largest :math:`r^2`, and of those that equal them; ALL whatever was solved, and the linear kernel
+    of values however large. The weights are of all labels, so in these three a labeled row's own label is not quite
+    unknown.
 
     Attributes
     ----------
@@ -135,16 +137,19 @@ class KernelAnswers:
 class _BothScores:
     """The scales of `ScoredRows`."""
 
+    far: ZScores
     straight: ZScores
     near: ZScores
 
     @classmethod
     def of(cls, x: Tensor, seen: Tensor) -> Self:
         """From values (B, N, M), 0 where not seen, and where they count."""
-        return cls(ZScores.of(unlimited(x), seen), ZScores.of(x, seen))
+        limited = (unlimited(x, VERY_FAR), unlimited(x, NOT_FAR), x)
+        return cls(*(ZScores.of(values, seen) for values in limited))
 
     def __call__(self, x: Tensor, seen: Tensor) -> ScoredRows:
-        return ScoredRows(self.straight(unlimited(x), seen), softly_limited(self.near(x, seen)))
+        far, straight = self.far(unlimited(x, VERY_FAR), seen), self.straight(unlimited(x, NOT_FAR), seen)
+        return ScoredRows(far, straight, softly_limited(self.near(x, seen)))
 
 
 @dataclass(frozen=True)
@@ -177,6 +182,8 @@ def _kernels(
         told = attributes * _squared_correlations(labeled.near, y, mask, batch.class_mask.to(y.dtype))  # (B, M)
         kernels.append(Kernels.of(labeled, (told + FLOOR) * attributes, WEIGHTED_LENGTHS, WEIGHTED_LENGTHS))
         models += [WEIGHTED] * (1 + 2 * len(WEIGHTED_LENGTHS))
+        kernels.append(Kernels.of(labeled, attributes, (), (), far=True))
+        models.append(None)
         for few in FEWEST:
             best = _largest(told, attributes, few)
             kernels.append(Kernels.of(labeled, best, (), FEW_LENGTHS, linear=False))

@@ -15,14 +15,15 @@ FAR = 10.0  # largest z-score that the linear kernel sees
 
 @dataclass(frozen=True)
 class ScoredRows:
-    """Z-scores of rows (B, n, M): of values as they were before they were limited, and of limited ones."""
+    """Z-scores of rows (B, n, M): of values as they were before they were limited, all or most, and of limited ones."""
 
+    far: Tensor
     straight: Tensor
     near: Tensor
 
     def first(self, n: int) -> Self:
         """The first ``n`` rows."""
-        return type(self)(self.straight[:, :n], self.near[:, :n])
+        return type(self)(self.far[:, :n], self.straight[:, :n], self.near[:, :n])
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ class Kernels:
         How much each attribute counts, of sum 1.
     linear : bool
         Whether inner products are among them.
+    far : bool
+        Whether these are of values however large.
     rbf, laplace : tuple of float
         Lengths of kernels of Euclidean distances, and of sums of absolute differences.
     """
@@ -46,6 +49,7 @@ class Kernels:
     linear: bool
     rbf: tuple[float, ...]
     laplace: tuple[float, ...]
+    far: bool = False
 
     @classmethod
     def of(
@@ -56,17 +60,20 @@ class Kernels:
         laplace: tuple[float, ...],
         *,
         linear: bool = True,
+        far: bool = False,
     ) -> Self:
         """From weights (B, M) of any sum."""
         total = weights.sum(1, keepdim=True)
-        return cls(labeled, (weights / torch.where(total > 0, total, 1)).unsqueeze(1), linear, rbf, laplace)
+        return cls(labeled, (weights / torch.where(total > 0, total, 1)).unsqueeze(1), linear, rbf, laplace, far)
 
     def between(self, rows: ScoredRows) -> list[Tensor]:
         """All kernels between rows and the labeled ones, (B, n, L): linear, RBF, Laplace."""
         found: list[Tensor] = []
         if self.linear:
             root = self.weights.sqrt()
-            z, labeled = (these.straight.clamp(-FAR, FAR) * root for these in (rows, self.labeled))
+            z, labeled = (
+                (these.far if self.far else these.straight).clamp(-FAR, FAR) * root for these in (rows, self.labeled)
+            )
             found.append(z @ labeled.transpose(1, 2))
         if self.rbf:
             root = self.weights.sqrt()

@@ -16,7 +16,6 @@ SOFT_LIMIT = 5.0
 
 # The `LIMIT` of vsacli.attributes.scaling, which has made the values.
 VALUE_LIMIT = 4.0
-UNLIMITED_TO = VALUE_LIMIT / 2**0.5  # of values as they are; before the clip that was 4
 
 LEAST_SPREAD = 1e-6  # an attribute with a smaller spread counts as constant
 
@@ -26,12 +25,13 @@ def softly_limited(z: Tensor) -> Tensor:
     return z / (1 + (z / SOFT_LIMIT).square()).sqrt()
 
 
-def unlimited(x: Tensor) -> Tensor:
-    r"""Values before the smooth clip at ±`VALUE_LIMIT`, to within `UNLIMITED_TO`: :math:`x / \sqrt{1 - (x/4)^2}`.
+def unlimited(x: Tensor, most: float) -> Tensor:
+    r"""Values before the smooth clip at ±`VALUE_LIMIT`, if they were at most ``most``: :math:`x / \sqrt{1 - (x/4)^2}`.
 
     The clip bends lines, which only then are lines again. What lies further out stays near: it goes on with slope 1.
     """
-    near = x.clamp(-UNLIMITED_TO, UNLIMITED_TO)
+    end = most / (1 + (most / VALUE_LIMIT) ** 2) ** 0.5
+    near = x.clamp(-end, end)
     return near / (1 - (near / VALUE_LIMIT).square()).sqrt() + (x - near)
 
 
