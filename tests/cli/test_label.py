@@ -245,6 +245,18 @@ def test_a_further_header_row_is_kept_and_not_learned_from(vsa, write):
     assert "kept and not learned from" in result.stderr
 
 
+@pytest.mark.parametrize("labels", [("yes", "no"), ("1.5", "22.5")])
+def test_a_header_that_is_repeated_below_is_kept_and_not_learned_from(vsa, write, labels):
+    """As where files were put one below the other with `cat`."""
+    rows = [f"{20 + i},{i % 5},{labels[i // 20] if i % 5 == 0 else ''}" for i in range(40)]
+    lines = ["age,often,plan", *rows[:20], "age,often,plan", *rows[20:], "age,often,plan", *rows[:3]]
+    result = vsa("label", write("in.csv", "\n".join([*lines, ""]).encode()), "-t", "plan", "--task", "auto")
+    after = result.stdout.decode().splitlines()
+    assert [i for i, line in enumerate(after) if line == "age,often,plan"] == [0, 21, 42]
+    assert "plan (" not in result.stderr
+    assert "(2 cells) is in a further header row, row 21 (line 22): kept and not learned from" in result.stderr
+
+
 def test_numbers_for_missing_and_errors_of_spreadsheets_are_kept_and_not_learned_from(vsa, write):
     rng = np.random.default_rng(2)
     income = rng.uniform(10, 100, 60)

@@ -21,6 +21,9 @@ LEAST_GAIN, NO_DOUBT = 0.2, 1.0
 A_LITTLE = 1.1
 """How much larger the squared error may then be."""
 
+DECADES = 1e3
+"""Between the largest and the smallest target; then the squared error is that of a few labels, and says nothing."""
+
 _LARGEST = float(np.log(np.finfo(np.float64).max))
 
 
@@ -80,7 +83,7 @@ def logarithms_fit_better(x: np.ndarray, y: np.ndarray) -> bool:
     It is asked about each labeled row as if its label were unknown. The answers must be clearly better by the normal
     density of what is left over, as targets (of log y that is :math:`\\mathcal{N}(\\log y)\\,/\\,y`), and as good on
     the scale of the targets, by their squared errors; these may be a little larger, being those of a few rows, if the
-    density leaves no doubt.
+    density leaves no doubt, and do not count where targets span decades.
 
     Parameters
     ----------
@@ -104,7 +107,8 @@ def logarithms_fit_better(x: np.ndarray, y: np.ndarray) -> bool:
     back = np.clip(np.exp(answers[1]), 0.5 * y.min(), 1.5 * y.max())
     larger = np.square(back - y).mean() / errors[0]
     no_doubt = gain > NO_DOUBT and len(y) >= MANY_LABELS
-    return bool((gain > LEAST_GAIN and larger < 1) or (no_doubt and larger < A_LITTLE))
+    wide = gain > NO_DOUBT and -logs.min() > np.log(DECADES)
+    return bool((gain > LEAST_GAIN and larger < 1) or (no_doubt and larger < A_LITTLE) or wide)
 
 
 def _left_out_answers(x: np.ndarray, scales: np.ndarray) -> np.ndarray:

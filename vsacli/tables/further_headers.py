@@ -1,4 +1,4 @@
-"""Header rows below the header: question texts and column ids, as survey tools export them, or units."""
+"""Header rows below the header: questions and column ids, as survey tools export them, units, or the header again."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from vsacli.tables.blank_tokens import PANDAS_TOKENS, SPACES
 from vsacli.tables.numbers.digits import with_ascii_digits
@@ -24,11 +25,33 @@ _ASKS = re.compile(r"""\{\s*["']?ImportId|.*\?\s*$|.*\w\s+\w.*\s\w""", re.DOTALL
 
 
 def further_headers(table: Table, target: int) -> list[int]:
-    """The first rows of a table that are header rows as well, from 0, if their cell of column `target` is not blank.
+    """The rows of a table that are header rows as well, from 0, if their cell of column `target` is not blank.
 
-    Such a row has words where all other rows have numbers: in two columns, or in one if its cell of the target is a
-    question, a sentence or an id of a survey tool.
+    They are rows that repeat the header, as where files were put one below the other, and the first rows if they have
+    words where all other rows have numbers: in two columns, or in one if their cell of the target is a question, a
+    sentence or an id of a survey tool.
     """
+    return sorted({*_first_rows(table, target), *_repeated(table, target)})
+
+
+def _repeated(table: Table, target: int) -> list[int]:
+    if len(table.columns) < 2 or not table.is_text:
+        return []
+    rows = np.flatnonzero(_says(table.column(target), table.columns[target]))
+    for j, name in enumerate(table.columns):
+        if not len(rows):
+            break
+        rows = rows[_says(table.column(j).take(pa.array(rows)), name)]
+    return rows.tolist()
+
+
+def _says(cells: pa.Array, name: str) -> np.ndarray:
+    """Which cells hold a column's name, bool (n,)."""
+    same = pc.equal(pc.utf8_trim(cells, SPACES), pa.scalar(name.strip(SPACES), cells.type))
+    return same.fill_null(False).to_numpy(zero_copy_only=False)
+
+
+def _first_rows(table: Table, target: int) -> list[int]:
     cells = table.column(target)
     if not len(cells) or len(table.columns) < 2 or not table.is_text or not (first := _bare(cells[0].as_py())):
         return []
