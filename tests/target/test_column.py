@@ -31,41 +31,41 @@ def test_words_are_classes() -> None:
     target = read_target(text("b", "", "a", "b", "NA"))
     assert target.kind == "classification"
     assert target.reason == "2 distinct words"
-    assert target.classes == ["b", "a"]
-    assert target.codes.tolist() == [0, -1, 1, 0, -1]
+    assert target.classes == ["a", "b"]
+    assert target.codes.tolist() == [1, -1, 0, 1, -1]
     assert target.missing.tolist() == [False, True, False, False, True]
     assert target.missing_tokens == {"": 1, "NA": 1}
     assert np.isnan(target.numbers).all()
     assert target.n_labeled == 3
-    assert target.spell_classes(np.array([1, 0, 0])).equals(text("a", "b", "b"))
+    assert target.spell_classes(np.array([1, 0, 0])).equals(text("b", "a", "a"))
 
 
 @pytest.mark.parametrize(
     "labels",
-    [["1", "01", "1.0"], ["2.1", "2.10"], ["Red", "red", "RED"], ["a b", "a  b"], ['"x"', "x"], ["1", "+1"]],
+    [["01", "1", "1.0"], ["2.1", "2.10"], ["RED", "Red", "red"], ["a  b", "a b"], ['"x"', "x"], ["+1", "1"]],
 )
 def test_other_spellings_are_other_classes(labels: list[str]) -> None:
-    target = read_target(text(*labels, *labels, ""), task="classification")
+    target = read_target(text(*reversed(labels), *labels, ""), task="classification")
     assert target.classes == labels
     assert filled(target) == labels
 
 
 def test_classes_that_may_be_meant_to_be_one_are_kept_and_noted() -> None:
     target = read_target(text("TRUE", "true", "False", "1", "1.0", "2,000", "2", ""))
-    assert target.classes == ["TRUE", "true", "False", "1", "1.0", "2,000", "2"]
+    assert target.classes == ["1", "1.0", "2", "2,000", "False", "TRUE", "true"]
     assert target.notes == [
         "4 classes would be 2 without differences in case, spaces or .0: they are kept apart; "
         "if they are the same, spell them alike"
     ]
     with showing_values(True):
-        assert "('TRUE', 'true', …)" in read_target(text("TRUE", "true", "a  b", "A b")).notes[0]
+        assert "('A b', 'a  b', …)" in read_target(text("TRUE", "true", "a  b", "A b")).notes[0]
     assert read_target(text("yes", " yes", "no", "1.5", "1.50", "10", "1")).notes == []
 
 
 def test_surrounding_space_and_unicode_form_make_no_class() -> None:
     target = read_target(text("yes ", "yes", "yes ", "cafe\u0301", "caf\u00e9", "caf\u00e9", " yes", ""))
-    assert target.codes.tolist() == [0, 0, 0, 1, 1, 1, 0, -1]
-    assert filled(target) == ["yes ", "caf\u00e9"]
+    assert target.codes.tolist() == [1, 1, 1, 0, 0, 0, 1, -1]
+    assert filled(target) == ["caf\u00e9", "yes "]
 
 
 def test_the_first_of_two_equally_frequent_spellings_is_used() -> None:
@@ -80,15 +80,36 @@ def test_white_space_and_tokens_with_space_around_are_missing() -> None:
 
 def test_named_tokens() -> None:
     cells = text("oui", "NA", "?", "-", "non", "")
-    assert read_target(cells, na=["?", "-"]).classes == ["oui", "non"]
+    assert read_target(cells, na=["?", "-"]).classes == ["non", "oui"]
     assert read_target(cells, na=["?", "-"]).missing_tokens == {"NA": 1, "?": 1, "-": 1, "": 1}
-    assert read_target(cells, na=["?"], default_na=False).classes == ["oui", "NA", "-", "non"]
+    assert read_target(cells, na=["?"], default_na=False).classes == ["-", "NA", "non", "oui"]
 
 
 def test_what_was_decided_about_a_token_is_noted() -> None:
     target = read_target(text("NA", "EU", "AS", "NA", ""))
-    assert target.classes == ["NA", "EU", "AS"]
+    assert target.classes == ["AS", "EU", "NA"]
     assert "'NA'" in target.notes[0]
+
+
+@pytest.mark.parametrize(
+    "classes",
+    [
+        ["Zoe", "adder", "bee", "cat", "Äsche"],  # letters: their code points, so capitals stand first
+        ["-1", "0", "9", "10", "11", "100"],
+        ["01", "1", "1.0", "2"],  # of equal numbers, letters
+        ["2", "9", "10", "a", "b"],
+        ["€8", "€11", "$10", "$9"],  # of two currencies that are as frequent, one has the numbers
+    ],
+    ids=["words", "numbers", "equal numbers", "numbers and words", "two currencies"],
+)
+def test_classes_stand_in_the_order_of_numbers_or_letters_whatever_row_comes_first(classes: list[str]) -> None:
+    cells, codes = [*classes, *classes, ""], [*range(len(classes)), *range(len(classes)), -1]
+    rng = np.random.default_rng(0)
+    for order in [np.arange(len(cells)), np.arange(len(cells))[::-1], *(rng.permutation(len(cells)) for _ in range(9))]:
+        target = read_target(text(*(cells[i] for i in order)), task="classification")
+        assert target.classes == classes
+        assert target.codes.tolist() == [codes[i] for i in order]
+        assert filled(target) == classes
 
 
 def test_one_label_and_one_class_are_classes() -> None:
@@ -213,11 +234,11 @@ def test_a_target_spells_only_its_own_kind() -> None:
 
 
 DAY, NIGHT = dt.datetime(2024, 3, 1, 12), dt.datetime(2024, 3, 1, 23)
-# column type, two values, how they are shown
+# column type, two values in the order of their classes, how they are shown
 VALUES = [
     (pa.int32(), [40, 41], ["40", "41"]),
-    (pa.uint64(), [2**64 - 1, 0], ["18446744073709551615", "0"]),
-    (pa.bool_(), [True, False], ["true", "false"]),
+    (pa.uint64(), [0, 2**64 - 1], ["0", "18446744073709551615"]),
+    (pa.bool_(), [False, True], ["false", "true"]),
     (pa.float64(), [1.0, 2.0], None),
     (pa.float32(), [0.1, 0.2], ["0.1", "0.2"]),
     (pa.float16(), [np.float16(1), np.float16(2)], None),
@@ -226,7 +247,7 @@ VALUES = [
     (pa.dictionary(pa.int8(), pa.string()), ["a", "b"], ["a", "b"]),
     (pa.dictionary(pa.int32(), pa.int16()), [5, 7], ["5", "7"]),
     (pa.decimal128(8, 2), [decimal.Decimal("1.50"), decimal.Decimal("2.00")], ["1.50", "2.00"]),
-    (pa.date32(), [DAY.date(), dt.date(1999, 1, 1)], ["2024-03-01", "1999-01-01"]),
+    (pa.date32(), [dt.date(1999, 1, 1), DAY.date()], ["1999-01-01", "2024-03-01"]),
     (pa.timestamp("us"), [DAY, NIGHT], ["2024-03-01 12:00:00.000000", "2024-03-01 23:00:00.000000"]),
     (pa.time64("us"), [DAY.time(), NIGHT.time()], ["12:00:00.000000", "23:00:00.000000"]),
     (pa.binary(), [b"a", b"\xff"], ["a", "ff"]),
@@ -237,11 +258,11 @@ VALUES = [
 @pytest.mark.parametrize(("kind", "pair", "shown"), VALUES, ids=[str(kind) for kind, _, _ in VALUES])
 def test_typed_classes_come_back_in_the_value_type(kind: pa.DataType, pair: list, shown, chunked: bool) -> None:
     a, b = pair
-    column = pa.array([None, a, b, a, b, None, a], type=kind)
+    column = pa.array([None, b, a, b, a, None, b], type=kind)
     if chunked:
         column = pa.chunked_array([column.slice(0, 3), column.slice(3, 0), column.slice(3)])
     target = read_target(column, task="classification")
-    assert target.codes.tolist() == [-1, 0, 1, 0, 1, -1, 0]
+    assert target.codes.tolist() == [-1, 1, 0, 1, 0, -1, 1]
     assert target.missing_tokens == {"": 2}
     if shown is not None:
         assert target.classes == shown

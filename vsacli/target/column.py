@@ -49,7 +49,8 @@ class Target:
     numbers: np.ndarray
     """float64[n]: the given numbers, NaN where missing (all NaN in a classification)."""
     classes: list[str] = field(default_factory=list)
-    """For display: each class in its most frequent spelling, ordered by first appearance."""
+    """For display: each class in its most frequent spelling. Their order, of numbers or of letters, is that of codes:
+    no answer depends on which row stands first."""
     notes: list[str] = field(default_factory=list)
     """What was decided about doubtful cells, one line each."""
     ignored: np.ndarray | None = None
@@ -206,16 +207,19 @@ def read_target(
         kept[list(ignored)] = True
         target.ignored = kept[found.label]
     if kind == "classification":
+        sizes = np.where(np.isnan(numeric.values), np.inf, numeric.values)
+        in_order = sorted(range(given.size), key=lambda i: (sizes[i], found.keys[given[i]]))
+        given, counts, values = given[in_order], counts[in_order], numeric.values[in_order]
         new = np.full(len(missing_class), -1, dtype=np.int64)
         new[given] = np.arange(given.size)
         target.codes = new[found.label]
         target._spellings = found.spellings.take(pa.array(given))
         target.classes = [found.names[i] for i in given]
         keys = [found.keys[i] for i in given]
-        notes += often_missing(keys, numeric.values)
+        notes += often_missing(keys, values)
         alike = near_spellings(keys)
         notes += alike
-        if task == "auto" and not (alike or categorical) and (numeric.codes or np.isnan(numeric.values).any()):
+        if task == "auto" and not (alike or categorical) and (numeric.codes or np.isnan(values).any()):
             notes += filter(None, [note_on_different(keys, counts, cells.type)])
         return target
 

@@ -178,7 +178,8 @@ def _alike(readings: dict[str, list[WrittenNumber | None]], units: bool) -> tupl
     bare = ("", "", False)
     affixes = Counter(number.affix for number in read)
     if len(affixes) > 1:
-        usual = max(affixes, key=lambda affix: (not (units and affix == bare), affixes[affix]))
+        # of equally frequent ones the last by letters: which stands first in the column makes no difference
+        usual = max(affixes, key=lambda affix: (not (units and affix == bare), affixes[affix], affix))
         accepted = {usual, bare} if units else {usual}
         numbers = [number if number is not None and number.affix in accepted else None for number in numbers]
     read = [number for number in numbers if number is not None]
