@@ -71,9 +71,9 @@ def find_copies(context: LabeledContext, skip: Collection[int | None], claimed: 
     -----
     A row is found by a cell that only one row of the table to fill holds; it is a copy of that row if all compared
     cells are the same (white space around them and the spelling of numbers aside), or at least the share `ALIKE` of
-    them, and these by more than chance: a value that one in 8 rows has counts 3 bits. Where the
-    column of that cell is a key, each of its values occurring once in either table, the share is enough. A table in
-    which no cell is the only one of its kind has no ids either, so there nothing depends on it.
+    them, and these by more than chance: a value that one in 8 rows has counts 3 bits. Where the column of that cell is
+    a key, each of its values occurring once in either table, the share is enough. A table in which no cell is the only
+    one of its kind has no ids either, so there nothing depends on it.
     """
     compared = [j for j in context.matched() if j not in skip]
     twin = np.full(context.n_rows, -1, np.int64)

@@ -67,7 +67,7 @@ class KernelAnswers:
     """
 
     answers: Tensor
-    _scale: _BothScores
+    _scale: _RowScales
     _kernels: Sequence[Kernels]
     _uses: Sequence[_Use]  # of each kernel that these have
     _limits: tuple[Tensor, Tensor]  # no answer is lower or higher, (B, 1, C, 1)
@@ -94,7 +94,7 @@ class KernelAnswers:
             return replace(found, answers=found.answers.to(device))
         with torch.autocast(device.type, enabled=False):
             x, seen = _values(batch)
-            scale = _BothScores.of(x, seen)
+            scale = _RowScales.of(x, seen)
             rows = scale(x, seen)
             mask = batch.labeled_mask.unsqueeze(-1).to(x.dtype)  # (B, L, 1)
             y = batch.one_hot().to(x.dtype)
@@ -134,7 +134,7 @@ class KernelAnswers:
 
 
 @dataclass(frozen=True)
-class _BothScores:
+class _RowScales:
     """The scales of `ScoredRows`."""
 
     far: ZScores
