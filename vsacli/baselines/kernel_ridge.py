@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 from vsacli.baselines.base import Floats, Rows, SimpleMethod
 
+HUGE = 1e9  # beyond, squares might be no numbers; attributes that were read from a table are at most 4
+
 
 class KernelRidge(SimpleMethod):
     """Kernels and ridges averaged by their leave-one-out errors; classes as one-hot targets.
@@ -14,6 +16,15 @@ class KernelRidge(SimpleMethod):
     These are answers that the network may read (`vsacli.nn.kernel_ridge`, ALL), taken alone. The deviation is that of
     the leave-one-out errors, the same for all rows; answers for classes are cut at 1% and scaled to sum to one.
     """
+
+    def attributes(self, x: NDArray[np.floating]) -> Floats:
+        """As they are, since kernels scale them, and undo their smooth clip; the mean where not observed."""
+        if x.shape[1] == 0:
+            return np.zeros((len(x), 1))
+        observed = np.isfinite(x)
+        values = np.clip(np.where(observed, x, 0).astype(np.float64), -HUGE, HUGE)
+        mean = values.sum(axis=0) / np.maximum(observed.sum(axis=0), 1)
+        return np.where(observed, values, mean)
 
     def classify(self, rows: Rows, rng: np.random.Generator) -> Floats:
         one_hot = np.eye(rows.n_seen)[rows.y]
