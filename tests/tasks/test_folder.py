@@ -44,7 +44,7 @@ def test_files_of_every_kind_become_tables(tmp_path: Path):
     assert (one.kind, one.n_classes, one.weight, one.family) == ("classification", 2, 1.0, "one.csv")
     assert one.x.shape == (30, 5)  # a, three words, b
     assert one.column.tolist() == [0, 1, 1, 1, 2]
-    assert one.y.tolist() == [-1 if i % 10 == 9 else i % 2 for i in range(30)]
+    assert one.y.tolist() == [-1 if i % 10 == 9 else 1 - i % 2 for i in range(30)]  # no, yes
     four = tables["four.parquet"]
     assert (four.kind, four.n_classes, four.x.shape) == ("regression", 1, (40, 2))
     np.testing.assert_allclose(four.y, numbers["target"].to_numpy(), rtol=1e-6)
