@@ -46,7 +46,7 @@ def test_a_suite_is_read_and_the_next_run_asks_nothing(server: OpenMLServer, tmp
     assert mix.x.shape[0] == 60
     assert set(mix.column) == {0, 1}
     assert np.isnan(mix.x[[0, 7, 14], 0]).all()
-    assert (mix.y == 1 - np.arange(60) % 2).all()  # "None" is a class, not a missing label
+    assert (mix.y == 1 - np.arange(60) % 2).all()  # "None" is a class, the first one, not a missing label
     assert mix.tags == ("task 5", "data 20", "columns 2")
     assert slope.kind == "regression"
     assert slope.n_classes == 1
