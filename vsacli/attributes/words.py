@@ -25,6 +25,11 @@ def by_code(per_value: Words, codes: np.ndarray) -> Words:
     return sparse.vstack([per_value, no_words(1, per_value.shape[1])], format="csr")[codes]
 
 
+def have_words(words: Words) -> np.ndarray:
+    """Which rows have a word, bool (n,)."""
+    return words.getnnz(axis=1) > 0
+
+
 def rows_of(words: Words | None, rows: np.ndarray) -> Words | None:
     """The words of some rows, if there are any."""
     return None if words is None else words[rows]

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vsacli.attributes.words import Words
+from vsacli.attributes.words import Words, have_words
 
 MOST_LABELED = 1_000
 """Labeled rows that are learned from; of 1,000 it takes a second."""
@@ -43,7 +43,7 @@ class WordNumbers:
     """
 
     def __init__(self, words: Words, labeled: np.ndarray, y: np.ndarray) -> None:
-        told = _with_words(words, labeled)
+        told = have_words(words[labeled[:MOST_LABELED]])
         y = y[:MOST_LABELED][told].astype(np.float64)
         self._words, self._learned = words, _of_length_1(words[labeled[:MOST_LABELED][told]])
         self._centre, self._spread = float(y.mean()), float(y.std())
@@ -59,7 +59,7 @@ class WordNumbers:
     @staticmethod
     def serve(words: Words, labeled: np.ndarray, y: np.ndarray) -> bool:
         """Whether there are enough labeled texts, of different numbers, to learn from."""
-        told = y[:MOST_LABELED][_with_words(words, labeled)]
+        told = y[:MOST_LABELED][have_words(words[labeled[:MOST_LABELED]])]
         return len(told) >= LEAST_LABELED and bool(np.ptp(told) > 0)
 
     def multiplied(self, found: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -70,7 +70,7 @@ class WordNumbers:
         words = self._words[rows]
         mean, variance = self._posterior(_of_length_1(words))
         # what the process adds to its prior, of mean 0 and variance 1
-        precision = POWER * np.where(words.getnnz(axis=1) > 0, np.maximum(1 / variance - 1, 0), 0)
+        precision = POWER * np.where(have_words(words), np.maximum(1 / variance - 1, 0), 0)
         network = (found[:, 0].astype(np.float64) - self._centre) / self._spread
         sureness = self._spread**2 / np.maximum(found[:, 1].astype(np.float64), np.finfo(np.float32).tiny)
         product = (network * sureness + POWER * mean / variance) / (sureness + precision)
@@ -88,11 +88,6 @@ class WordNumbers:
     def _kernel(self, words: Words) -> np.ndarray:
         """The kernel of some texts of length 1 with those learned from, (k, L)."""
         return (words @ self._learned.T).toarray().astype(np.float64)
-
-
-def _with_words(words: Words, labeled: np.ndarray) -> np.ndarray:
-    """Which of the first labeled rows have a word."""
-    return words[labeled[:MOST_LABELED]].getnnz(axis=1) > 0
 
 
 def _of_length_1(words: Words) -> Words:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vsacli.attributes.words import Words
+from vsacli.attributes.words import Words, have_words
 
 STRENGTH = 10.0
 """Of the labels, as against weights of 0 (the C of scikit-learn)."""
@@ -41,10 +41,11 @@ class WordAnswers:
     def __init__(self, words: Words, labeled: np.ndarray, y: np.ndarray, n_classes: int) -> None:
         from sklearn.linear_model import LogisticRegression
 
-        told = _with_words(words, labeled)
+        # of rows without a word the regression would learn that no word is a sign
+        told = have_words(words[labeled[:MOST_LABELED]])
         # a word that no labeled text has would get the weight 0
         self._words, self._n_classes = words[:, _words_of(words, labeled)], n_classes
-        self._some = words.getnnz(axis=1) > 0
+        self._some = have_words(words)
         self._seen, codes = np.unique(y[:MOST_LABELED][told], return_inverse=True)
         model = LogisticRegression(C=STRENGTH, class_weight="balanced", max_iter=STEPS)
         self._model = model.fit(self._words[labeled[:MOST_LABELED][told]], codes)
@@ -54,7 +55,7 @@ class WordAnswers:
         """Whether there are labeled texts, of more than one class, to learn from."""
         if len(_words_of(words, labeled)) * n_classes > MOST_WEIGHTS:
             return False
-        return len(np.unique(y[:MOST_LABELED][_with_words(words, labeled)])) > 1
+        return len(np.unique(y[:MOST_LABELED][have_words(words[labeled[:MOST_LABELED]])])) > 1
 
     def multiplied(self, found: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Probabilities (k, C) of the network for some rows of the table, times what their words say.
@@ -72,8 +73,3 @@ class WordAnswers:
 def _words_of(words: Words, labeled: np.ndarray) -> np.ndarray:
     """The words that the first labeled rows have, as places in the vocabulary."""
     return np.unique(words[labeled[:MOST_LABELED]].indices)
-
-
-def _with_words(words: Words, labeled: np.ndarray) -> np.ndarray:
-    """Which of the first labeled rows have a word: of the others the regression would learn that no word is a sign."""
-    return words[labeled[:MOST_LABELED]].getnnz(axis=1) > 0

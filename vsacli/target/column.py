@@ -244,9 +244,9 @@ def _no_labels(
     """Labels that cannot be labels, with the reason: errors of spreadsheets, and those of further header rows only."""
     reasons = {int(i): "is an error of a spreadsheet" for i in given if is_spreadsheet_error(found.keys[i])}
     of_headers = found.label[np.asarray(headers, np.int64)]
-    for i in given:
-        row, n = int(found.first[i]), int((of_headers == i).sum())
-        if n and found.counts[i] == n:
+    for i in np.intersect1d(given, of_headers):
+        row = int(found.first[i])
+        if found.counts[i] == (of_headers == i).sum():
             reasons[int(i)] = f"is in a further header row, {where(row) if where else f'row {row + 1}'}"
     return reasons if len(reasons) < given.size else {}
 
