@@ -334,10 +334,8 @@ def read_attributes(
     return _of_columns(Attributes(x, encoder, left_out=list(encoder.left_out), words=side_by_side(told)), columns)
 
 
-def pack_attributes(
-    columns: Columns, *, copies: np.ndarray | None = None, words: bool = False
-) -> Attributes[CompactAttributes]:
-    """`read_attributes` of a large table, in less room."""
+def pack_attributes(columns: Columns, *, copies: np.ndarray | None = None) -> Attributes[CompactAttributes]:
+    """`read_attributes` of a large table, with words, in less room."""
     import pyarrow as pa
 
     from vsacli.attributes.encoder import AttributeEncoder
@@ -345,7 +343,7 @@ def pack_attributes(
     from vsacli.support.malloc_trim import give_back_free_memory
 
     encoder = AttributeEncoder(seed=columns.options.seed, include=columns.included)
-    told: list[Words] | None = [] if words else None
+    told: list[Words] = []
     x = encoder.fit_into(CompactAttributes, columns, decimal=columns.table.decimal, copies=copies, words=told)
     x = CompactAttributes(columns.table.n_rows) if x is None else x
     found = _of_columns(Attributes(x, encoder, left_out=list(encoder.left_out), words=side_by_side(told)), columns)

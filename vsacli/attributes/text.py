@@ -69,18 +69,13 @@ class TextEncoder:
     ) -> None:
         self._tfidf = tfidf
         self._svd = svd
-        self._max_length = max_length
+        self.max_length = max_length  # characters of a cell that are read
         self._scales = scales  # by component
         self._words: WordWeights | None = None
 
     @property
     def names(self) -> list[str]:
         return [f"text {i + 1}" for i in range(len(self._scales))]
-
-    @property
-    def max_length(self) -> int:
-        """Characters of a cell that are read; the rest is not."""
-        return self._max_length
 
     @property
     def further(self) -> int:
@@ -127,12 +122,12 @@ class TextEncoder:
         cells = distinct_cells(spelled(column))
         if not len(cells.values):
             return np.full((len(column), len(self._scales)), np.nan, dtype=np.float32)
-        return cells.take(self._scaled(_components(self._tfidf, self._svd, cells.values, self._max_length)))
+        return cells.take(self._scaled(_components(self._tfidf, self._svd, cells.values, self.max_length)))
 
     def fit_words(self, column: pa.Array) -> None:
         """Weigh words as well, in the cells that the encoder was fitted on."""
         unspaced = self._tfidf.analyzer == UNSPACED_WORDS["analyzer"]
-        self._words = WordWeights.fit(distinct_cells(spelled(column)), self._max_length, unspaced=unspaced)
+        self._words = WordWeights.fit(distinct_cells(spelled(column)), self.max_length, unspaced=unspaced)
 
     def words(self, column: pa.Array) -> Words:
         """The words of each cell by tf-idf, (n, V); V is 0 if they were not weighed, or are too many."""

@@ -168,7 +168,7 @@ def label_table(
             job.note(attributes)
             x, known = attributes.x, Known(further=attributes.further, words=attributes.words)
         else:
-            packed = prepare.pack_attributes(job.columns(), copies=job.copied_rows, words=True)
+            packed = prepare.pack_attributes(job.columns(), copies=job.copied_rows)
             job.note(packed)
             x, known = packed.x, Known(further=packed.further, words=packed.words)
             del packed
