@@ -63,3 +63,15 @@ def test_all_columns_of_an_excluded_name_are_left_out(write: Write):
         prepare(table, ReadOptions("kind", exclude=("size", "colour")))
     with pytest.raises(UsageError, match="the target is never an attribute"):
         prepare(table, ReadOptions("kind", exclude=("kind",)))
+
+
+def test_rows_in_which_nothing_is_written_stay_empty(vsa, write: Write):
+    rows = [f"{i};{i % 7};{'ab'[i // 10] if i % 3 else ''}" for i in range(20)]
+    rows[5:5] = [";;"]
+    path = write("t.csv", "\n".join(["size;weight;kind", *rows, " ;;", ";;NA", ";;"]).encode())
+    done = vsa("label", path, "-t", "kind", "--confidence", "--device", "cpu")
+    lines = done.stdout.decode().splitlines()
+    assert [lines[i] for i in (6, -3, -1)] == [";;;", " ;;;", ";;;"]
+    assert not any(line.split(";")[2] == "" for i, line in enumerate(lines) if i not in (6, 22, 24))
+    assert "note: 3 rows are empty and stay so (the first is row 6 (line 7))" in done.stderr
+    assert "missing: 8: empty (7), 'NA' (1)" in done.stderr

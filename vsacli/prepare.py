@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 import numpy as np
@@ -176,7 +176,7 @@ def read_labels(cells: pa.Array, table: Table, options: ReadOptions, headers: Se
 
     tokens, named = split_tokens([*table.columns, options.target], options.na)
     read = read_target if len(cells) < LARGE_ROWS else read_sparse_target
-    return read(
+    target = read(
         cells,
         task=options.task,
         na=[*tokens, *named.get(options.target, [])],
@@ -185,6 +185,31 @@ def read_labels(cells: pa.Array, table: Table, options: ReadOptions, headers: Se
         name=options.target,
         where=table.where,
         headers=headers,
+    )
+    return _without_empty_rows(target, table)
+
+
+def _without_empty_rows(target: Target, table: Table) -> Target:
+    """Rows in which nothing is written get no label."""
+    from vsacli.tables.empty_rows import empty_rows
+
+    empty = empty_rows(table, np.flatnonzero(target.missing))
+    if not len(empty):
+        return target
+    one = len(empty) == 1
+    note = (
+        f"{len(empty):,} {'row is' if one else 'rows are'} empty and {'stays' if one else 'stay'} so "
+        f"({'' if one else 'the first is '}{table.where(int(empty[0]))})"
+    )
+    left = np.zeros(len(target.missing), bool)
+    left[empty] = True
+    tokens = Counter(target.missing_tokens) - Counter({"": len(empty)})
+    return replace(
+        target,
+        missing=target.missing & ~left,
+        missing_tokens=dict(tokens),
+        ignored=left if target.ignored is None else target.ignored | left,
+        notes=[*target.notes, note],
     )
 
 

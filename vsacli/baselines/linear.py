@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from vsacli.baselines.base import Floats, Rows, SimpleMethod
+from numpy.typing import NDArray
+
+from vsacli.baselines.base import Floats, Rows, SimpleMethod, standardize
 
 
 def logistic_regression() -> Any:
@@ -24,9 +26,19 @@ class Logistic(SimpleMethod):
 
 
 class Ridge(SimpleMethod):
-    """Ridge regression, its strength chosen by exact leave-one-out error, which also gives the deviation."""
+    """Ridge regression, its strength chosen by exact leave-one-out error, which also gives the deviation.
+
+    Attributes are seen before their smooth clip, which bends lines, up to four deviations.
+    """
 
     strengths = np.logspace(-2, 4, 25)
+
+    def attributes(self, x: NDArray[np.floating]) -> Floats:
+        import torch
+
+        from vsacli.nn.scales import VALUE_LIMIT, unlimited
+
+        return standardize(unlimited(torch.from_numpy(np.asarray(x, np.float64)), VALUE_LIMIT).numpy())
 
     def regress(self, rows: Rows, rng: np.random.Generator) -> tuple[Floats, Floats]:
         from sklearn.linear_model import RidgeCV

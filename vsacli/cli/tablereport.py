@@ -161,7 +161,10 @@ def _brief(name: str, m: MethodAnswers, answer: TableAnswer) -> str:
     figure = m.figures[name]
     if not np.isfinite(figure.value):
         return "-"
-    return f"{figure.value:.3f} ± {figure.half:.3f}" if name in WITH_INTERVAL else f"{figure.value:.3f}"
+    if name not in WITH_INTERVAL:
+        return f"{figure.value:.3f}"
+    half = f"{figure.half:.3f}" if figure.half < 1 else "1 or more"  # an R2 has no lower end: digits would say nothing
+    return f"{figure.value:.3f} ± {half}"
 
 
 def _best(answer: TableAnswer, names: Sequence[str]) -> set[tuple[int, int]]:

@@ -13,11 +13,11 @@ from vsacli.kinds import TaskKind
 from vsacli.methods.registry import NETWORKS
 from vsacli.tasks.episode import Episode
 
-# What an analyst would compare on one table: the network, the two strongest methods that need no tuning, and what
+# What an analyst would compare on one table: the network, strong methods that need no tuning, and what
 # anyone could guess; with --thorough, more of the strongest.
 TABLE_METHODS = {
     "classification": ("vsa", "forest", "logistic", "prior"),
-    "regression": ("vsa", "kernel-ridge", "forest", "prior"),
+    "regression": ("vsa", "kernel-ridge", "forest", "ridge", "prior"),
 }
 THOROUGH_METHODS = {
     "classification": ("vsa", "forest", "logistic", "kernel-ridge", "class-graph", "prior"),
