@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-
 from numpy.typing import NDArray
 
 from vsacli.baselines.base import Floats, Rows, SimpleMethod, standardize

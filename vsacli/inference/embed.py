@@ -92,11 +92,11 @@ def _asked(reading: Reading, c: np.ndarray, read: np.ndarray) -> Iterator[np.nda
     others = _rows_of(reading, read)
     for group in reading.groups:
         given, rows = (PassRows(some.x[:, group], some.structure) for some in (labeled, others))
-        _, context = reading.runner.read(given, target, rows.part(slice(reading.rows_read_beside)), least)
-        placed = [context.embeddings[0, :, : len(group) * reading.runner.config.channels].float().cpu().numpy()]
+        _, left = reading.runner.read(given, target, rows.part(slice(reading.rows_read_beside)), least)
+        placed = [left.context.embeddings[0, :, : len(group) * reading.runner.config.channels].float().cpu().numpy()]
         for start in range(len(placed[0]) - len(c), len(read), reading.piece_rows):
             piece = rows.part(slice(start, start + reading.piece_rows))
-            placed.append(reading.runner.place(context, len(c), piece, least))
+            placed.append(reading.runner.place(left, len(c), piece, least))
         yield np.concatenate(placed)
 
 

@@ -11,13 +11,12 @@ import numpy as np
 from vsacli.support.once import Once
 
 if TYPE_CHECKING:
-    from vsacli.inference.passes import Runner
-    from vsacli.nn.model import Context
+    from vsacli.inference.passes import Beside, Runner
 
 Key = tuple[int, int, int]
 """A group of attributes, a context of labeled rows, a view."""
 
-Read = tuple["np.ndarray", "Context"]
+Read = tuple["np.ndarray", "Beside"]
 """The answers for the rows that were read, and what these leave for others."""
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from vsacli.inference.config import InferenceConfig
     from vsacli.nn.answers import ClassOutput, RegressionOutput
     from vsacli.nn.batch import StructureBatch, TaskBatch
+    from vsacli.nn.closed_forms import ClosedForms
     from vsacli.nn.model import Context, VSAModel
     from vsacli.structure import RowStructure
 
@@ -42,6 +43,14 @@ class PassRows:
         """These rows, then the others."""
         both = None if self.structure is None or other.structure is None else self.structure.joined(other.structure)
         return PassRows(np.concatenate([self.x, other.x]), both)
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What rows that were read leave for others that are asked about."""
+
+    context: Context
+    forms: ClosedForms | None  # that answers are pooled with
 
 
 def structure_batch(rows: RowStructure) -> StructureBatch:
@@ -83,11 +92,12 @@ class Runner:
         """Answers (rows of ``chunk``, width), in one pass if that fits in memory."""
 
         def one_pass(part: PassRows) -> np.ndarray:
-            return self._numbers(self.model(self._batch(context.followed_by(part), y)), len(context))
+            batch = self._batch(context.followed_by(part), y)
+            return self._read(self.model(batch), batch)[0]
 
         return np.concatenate(self._parts(one_pass, len(context), chunk, least))
 
-    def read(self, given: PassRows, y: np.ndarray, beside: PassRows, least: int) -> tuple[np.ndarray, Context]:
+    def read(self, given: PassRows, y: np.ndarray, beside: PassRows, least: int) -> tuple[np.ndarray, Beside]:
         """Answers (rows of ``beside``, width), and what these and labeled rows ``given`` leave for others.
 
         If memory is short, fewer are read, and the others are the first to be asked about.
@@ -96,8 +106,9 @@ class Runner:
         while True:
             try:
                 with self._inference():
-                    output, context = self._vsa.read(self._batch(given.followed_by(beside.part(slice(rows))), y))
-                    found = self._numbers(output, len(given))
+                    batch = self._batch(given.followed_by(beside.part(slice(rows))), y)
+                    output, context = self._vsa.read(batch)
+                    found, forms = self._read(output, batch)
                 break
             except (RuntimeError, MemoryError) as e:
                 if not is_out_of_memory(e):
@@ -105,23 +116,30 @@ class Runner:
             if rows <= least:
                 raise self._does_not_fit(len(given), beside.part(slice(rows)))
             rows //= 2
+        left = Beside(context, forms)
         if rows < len(beside):
-            found = np.concatenate([found, self.ask(context, len(given), beside.part(slice(rows, None)), least)])
-        return found, context
+            found = np.concatenate([found, self.ask(left, len(given), beside.part(slice(rows, None)), least)])
+        return found, left
 
-    def ask(self, context: Context, n_labeled: int, rows: PassRows, least: int) -> np.ndarray:
+    def ask(self, beside: Beside, n_labeled: int, rows: PassRows, least: int) -> np.ndarray:
         """Answers (rows, width) for rows beside those that were read, ``n_labeled`` labeled ones among them."""
 
         def one_pass(part: PassRows) -> np.ndarray:
-            return self._numbers(self._vsa.ask(context, self._batch(part)), n_labeled)
+            batch = self._batch(part)
+            output = self._vsa.ask(beside.context, batch)
+            numbers = self._numbers(output, n_labeled)
+            ridge = _ridge_of(output)
+            if beside.forms is not None and ridge is not None:
+                numbers = beside.forms.pooled(numbers, batch, ridge)
+            return numbers.numpy()
 
         return np.concatenate(self._parts(one_pass, n_labeled, rows, least))
 
-    def place(self, context: Context, n_labeled: int, rows: PassRows, least: int) -> np.ndarray:
+    def place(self, beside: Beside, n_labeled: int, rows: PassRows, least: int) -> np.ndarray:
         """Embeddings (rows, M * H^(B)) of rows beside those that were read, as :meth:`ask`."""
 
         def one_pass(part: PassRows) -> np.ndarray:
-            return self._vsa.place(context, self._batch(part))[0].float().cpu().numpy()
+            return self._vsa.place(beside.context, self._batch(part))[0].float().cpu().numpy()
 
         return np.concatenate(self._parts(one_pass, n_labeled, rows, least))
 
@@ -171,17 +189,29 @@ class Runner:
         assert isinstance(self.model, VSAModel)
         return self.model
 
-    def _numbers(self, output: ClassOutput | RegressionOutput, n_labeled: int) -> np.ndarray:
-        """Calibrated answers (u, width)."""
+    def _read(self, output: ClassOutput | RegressionOutput, batch: TaskBatch) -> tuple[np.ndarray, ClosedForms | None]:
+        """Answers (u, width) for the unlabeled rows of a batch, and the closed forms with which they are pooled."""
+        from vsacli.nn.closed_forms import ClosedForms
+
+        numbers, ridge, forms = self._numbers(output, batch.n_labeled), _ridge_of(output), None
+        if ridge is not None and self.n_classes > 1 and len(numbers):
+            labeled, unlabeled = batch.apart(ridge)
+            forms = ClosedForms.of(batch, labeled, numbers)
+            if forms is not None:
+                numbers = forms.pooled(numbers, batch, unlabeled)
+        return numbers.numpy(), forms
+
+    def _numbers(self, output: ClassOutput | RegressionOutput, n_labeled: int) -> torch.Tensor:
+        """The network's calibrated answers (u, width), on the CPU."""
         import torch
 
         from vsacli.nn.answers import ClassOutput
 
         if isinstance(output, ClassOutput):
             t = temperature(self.calibration, n_labeled, self.n_classes)
-            return (output.log_probs[0] / t).softmax(-1).float().cpu().numpy()
+            return (output.log_probs[0] / t).softmax(-1).float().cpu()
         mean, var = output.mean[0, :, 0], output.var[0, :, 0] * std_factor(self.calibration) ** 2
-        return torch.stack([mean, var], 1).float().cpu().numpy()
+        return torch.stack([mean, var], 1).float().cpu()
 
     def _batch(self, rows: PassRows, y: np.ndarray | None = None) -> TaskBatch:
         """A task of some rows, of which the first have labels ``y``; None: no row has."""
@@ -204,6 +234,13 @@ class Runner:
             structure=None if rows.structure is None else structure_batch(rows.structure),
         )
         return batch.to(self.device)
+
+
+def _ridge_of(output: ClassOutput | RegressionOutput) -> torch.Tensor | None:
+    """Kernel ridge answers (1, n, C) that came with answers for classes, if any did."""
+    from vsacli.nn.answers import ClassOutput
+
+    return output.ridge if isinstance(output, ClassOutput) else None
 
 
 def rows_that_fit(config: InferenceConfig, runner: Runner, n_context: int, n_attributes: int) -> int:

@@ -19,9 +19,19 @@ Head = PrototypeHead | LabelPropagationHead | GPHead
 
 @dataclass
 class ClassOutput:
-    """``log_probs`` (B, U, C): log class probabilities, very negative for classes that are padding."""
+    """Log class probabilities, very negative for classes that are padding.
+
+    Attributes
+    ----------
+    log_probs : Tensor, shape (B, U, C)
+        Of the unlabeled rows.
+    ridge : Tensor, shape (B, n, C), optional
+        What the average of all kernel ridge regressions says (:class:`vsacli.nn.kernel_ridge.KernelAnswers`), of all
+        rows that were read, or of those that are asked about; None if the network does not read it.
+    """
 
     log_probs: Tensor
+    ridge: Tensor | None = None
 
 
 @dataclass

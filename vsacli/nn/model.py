@@ -143,7 +143,8 @@ class VSAModel(Network[VSAConfig]):
         batch : TaskBatch
             One task of u unlabeled rows alone (``n_labeled`` 0), with the attributes and classes of those.
         """
-        return self._answer(context.given, context.labeled, self._asked(context, batch), context.scale)
+        asked = self._asked(context, batch)
+        return self._with_ridge(self._answer(context.given, context.labeled, asked, context.scale), asked.closed)
 
     def place(self, context: Context, batch: TaskBatch) -> Tensor:
         """Embeddings (1, u, M * H^(B)) of rows that no other row reads; arguments as for `ask`."""
@@ -172,7 +173,7 @@ class VSAModel(Network[VSAConfig]):
         labeled, unlabeled = batch.apart(embeddings)
         slots = z[:, :, batch.x.shape[2] :]  # (B, N, C, H)
         rows = _Unlabeled(unlabeled, batch.apart(slots)[1], None if closed is None else batch.apart(closed)[1], batch)
-        output = self._answer(batch, labeled, rows, scale)
+        output = self._with_ridge(self._answer(batch, labeled, rows, scale), closed)
         return output, None if kept is None else Context(batch, scale, scales, kernels, kept, embeddings)
 
     def _answer(
@@ -198,6 +199,14 @@ class VSAModel(Network[VSAConfig]):
                     share = gate(rows.slots).to(logits.dtype)  # (B, U, C, A')
                     logits = logits + (share * known[..., first : first + share.shape[-1]]).sum(-1)
         return class_output(logits, given)
+
+    def _with_ridge(
+        self, output: ClassOutput | RegressionOutput, closed: Tensor | None
+    ) -> ClassOutput | RegressionOutput:
+        """The output, for classes with the kernel ridge answers (B, n, C, 12) that the network may have read."""
+        if isinstance(output, ClassOutput) and closed is not None and self.config.more_kernels:
+            output.ridge = closed[..., ALL]
+        return output
 
     def _regress(self, given: TaskBatch, labeled: Tensor, rows: _Unlabeled) -> tuple[Tensor, Tensor]:
         """Mean and variance (section 3.6), of targets scaled by the labeled rows."""
