@@ -81,11 +81,11 @@ def main() -> None:
     episodes = made(shots) if args.made else real(args.suite, args.split, shots, setting)
     for family, shot, episode in episodes:
         found[family if args.made else "", shot][family].append(figures(episode))
-    print(f"{'labels per class':>40s} {'families':>8s} {'accuracy':>16s} {'log loss':>16s}")
+    print(f"{'':24s}{'labels per class':>16s}{'accuracy':>17s}{'log loss':>17s}")
     for (kind, shot), families in sorted(found.items()):
         mean = np.mean([np.mean(each, 0) for each in families.values()], 0)
         cells = "".join(f"{f'{a:.3f} -> {b:.3f}':>17s}" for a, b in mean.T)
-        print(f"{f'{kind} {shot}':>40s} {len(families):>8d}{cells}", flush=True)
+        print(f"{kind or f'{len(families)} families':24s}{shot:>16d}{cells}", flush=True)
 
 
 if __name__ == "__main__":

@@ -234,7 +234,8 @@ def read_target(
     target.numbers = new[found.label]
     target._style = numeric.style
     if not numeric.style.exponent and not numeric.style.feet:
-        target._domain = Domain.of(numeric.values, counts, numeric.style.decimals)
+        percent = numeric.style.suffix.strip() == "%"
+        target._domain = Domain.of(numeric.values, counts, numeric.style.decimals, percent=percent)
     return target
 
 

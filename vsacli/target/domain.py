@@ -1,4 +1,4 @@
-"""Which numbers the labels of a regression can be: their sign, and the step of which all are multiples."""
+"""Which numbers the labels of a regression can be: their sign, the whole that they are shares of, and their step."""
 
 from __future__ import annotations
 
@@ -13,6 +13,10 @@ _FEWEST = 6
 _CHANCE = 1e-3
 """A step is accepted if all labels would be multiples of it by chance with a lower probability."""
 
+_WHOLES = (100.0, 1.0)
+_AT_THE_WHOLE = 2
+"""Labels that equal a whole, if none is larger, for it to be the end of the scale."""
+
 _STEPS = tuple(Decimal(mantissa).scaleb(power) for power in range(9, -7, -1) for mantissa in (5, "2.5", 2, 1))
 _MOST_STEPS = 2.0**52  # beyond, a double does not count
 
@@ -26,8 +30,18 @@ class Domain:
     step: Decimal | None = None
 
     @classmethod
-    def of(cls, values: np.ndarray, counts: np.ndarray, decimals: int) -> Domain:
-        """Read it off the distinct labels (k,), finite; `decimals` are the digits of the longest of them."""
+    def of(cls, values: np.ndarray, counts: np.ndarray, decimals: int, *, percent: bool = False) -> Domain:
+        """Read it off the distinct labels (k,).
+
+        Parameters
+        ----------
+        values, counts : ndarray, shape (k,)
+            The labels, finite, and how often each is given.
+        decimals : int
+            Digits of the longest of them.
+        percent : bool
+            Whether they are written with a percent sign.
+        """
         n = int(counts.sum())
         if n < _FEWEST:
             return cls()
@@ -35,7 +49,8 @@ class Domain:
         low, high = (float(end) for end in (values.min(), values.max()))
         least = float(step) if step is not None else 10.0**-decimals
         if low >= 0:
-            return cls(low=0.0 if low == 0 else min(low, max(least, low / 10)), step=step)
+            end = _whole(high, int(counts[values.argmax()]), decimals, percent)
+            return cls(low=0.0 if low == 0 else min(low, max(least, low / 10)), high=end, step=step)
         if high <= 0:
             return cls(high=0.0 if high == 0 else max(high, min(-least, high / 10)), step=step)
         return cls(step=step)
@@ -56,6 +71,14 @@ class Domain:
         inside = np.where(on_step < self.low, on_step + step, np.where(on_step > self.high, on_step - step, on_step))
         found[few] = np.round(inside, digits)
         return found
+
+
+def _whole(largest: float, times: int, decimals: int, percent: bool) -> float:
+    """The end of a scale of shares, given the largest label and how often it is there; infinite if there is none."""
+    if percent and largest <= 100:
+        return 100.0
+    at_the_end = times >= _AT_THE_WHOLE and largest in _WHOLES
+    return largest if at_the_end and (decimals or largest > 1) else np.inf
 
 
 def _step(values: np.ndarray, n: int, decimals: int) -> Decimal | None:
