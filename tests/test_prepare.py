@@ -75,3 +75,19 @@ def test_rows_in_which_nothing_is_written_stay_empty(vsa, write: Write):
     assert not any(line.split(";")[2] == "" for i, line in enumerate(lines) if i not in (6, 22, 24))
     assert "note: 3 rows are empty and stay so (the first is row 6 (line 7))" in done.stderr
     assert "missing: 8: empty (7), 'NA' (1)" in done.stderr
+
+
+def test_empty_rows_below_labels_of_another_table_stay_empty(vsa, write: Write):
+    rows = [f"{i};{i % 7};{'ab'[i // 10]};x{i}" for i in range(20)]
+    labeled = write("old.csv", "\n".join(["size;weight;kind;note", *rows]).encode())
+    others = [f"{i + 0.5};{i % 7};;{i * i}" for i in range(0, 20, 3)]
+    path = write("t.csv", "\n".join(["size;weight;kind;other", *others, ";;;"]).encode())
+    done = vsa("label", path, "-t", "kind", "--labeled", labeled, "--device", "cpu")
+    assert done.stdout.decode().splitlines()[-1] == ";;;"
+    assert "note: 1 row is empty and stays so (row 8 (line 9))" in done.stderr
+    path.write_text("\n".join(["size;weight", *(f"{i + 0.5};{i % 7}" for i in range(0, 20, 3)), ";"]))
+    done = vsa("label", path, "-t", "kind", "--labeled", labeled, "--device", "cpu")
+    lines = done.stdout.decode().splitlines()
+    assert lines[0] == "size;weight;kind"
+    assert lines[-1] == ";;"
+    assert all(line[-1] in "ab" for line in lines[1:-1])

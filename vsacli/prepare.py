@@ -156,10 +156,11 @@ def read_label_column(table: Table, at: int, options: ReadOptions) -> Target:
     filled = filled_earlier(table, table.columns[at])
     if filled is not None:
         try:
-            return keep(read_labels(without(cells, filled), table, options, headers), cells, filled)
+            kept = keep(read_labels(without(cells, filled), table, options, headers), cells, filled)
+            return without_empty_rows(kept, table, at)
         except DataError:
             pass  # no other label: these are the given ones
-    return read_labels(cells, table, options, headers)
+    return without_empty_rows(read_labels(cells, table, options, headers), table, at)
 
 
 def read_labels(cells: pa.Array, table: Table, options: ReadOptions, headers: Sequence[int] = ()) -> Target:
@@ -176,7 +177,7 @@ def read_labels(cells: pa.Array, table: Table, options: ReadOptions, headers: Se
 
     tokens, named = split_tokens([*table.columns, options.target], options.na)
     read = read_target if len(cells) < LARGE_ROWS else read_sparse_target
-    target = read(
+    return read(
         cells,
         task=options.task,
         na=[*tokens, *named.get(options.target, [])],
@@ -186,14 +187,23 @@ def read_labels(cells: pa.Array, table: Table, options: ReadOptions, headers: Se
         where=table.where,
         headers=headers,
     )
-    return _without_empty_rows(target, table)
 
 
-def _without_empty_rows(target: Target, table: Table) -> Target:
-    """Rows in which nothing is written get no label."""
+def without_empty_rows(target: Target, table: Table, at: int | None, *, above: int = 0) -> Target:
+    """The labels of a table, of which the rows in which nothing is written get none.
+
+    Parameters
+    ----------
+    target : Target
+        Of the rows of another table, `above` of them, and then of those of `table`.
+    table : Table
+    at : int, optional
+        The place of the label column in `table`, if it has one.
+    above : int
+    """
     from vsacli.tables.empty_rows import empty_rows
 
-    empty = empty_rows(table, np.flatnonzero(target.missing))
+    empty = empty_rows(table, at, np.flatnonzero(target.missing[above:]))
     if not len(empty):
         return target
     one = len(empty) == 1
@@ -202,7 +212,7 @@ def _without_empty_rows(target: Target, table: Table) -> Target:
         f"({'' if one else 'the first is '}{table.where(int(empty[0]))})"
     )
     left = np.zeros(len(target.missing), bool)
-    left[empty] = True
+    left[above + empty] = True
     tokens = Counter(target.missing_tokens) - Counter({"": len(empty)})
     return replace(
         target,

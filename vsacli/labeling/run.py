@@ -233,7 +233,8 @@ def find_target(
     context = LabeledContext(labeled, table, given)
     column = table.find(options.target) if context.table_has(options.target) else None
     cells = context.stacked_target(source_column, column)
-    return context, column, prepare.read_labels(cells, context.stacked_table(), options)
+    target = prepare.read_labels(cells, context.stacked_table(), options)
+    return context, column, prepare.without_empty_rows(target, table, column, above=context.n_rows)
 
 
 def describe(table: Table, options: LabelOptions, context: LabeledContext | None, target: Target) -> LabelReport:
