@@ -73,7 +73,7 @@ def test_rows_in_which_nothing_is_written_stay_empty(vsa, write: Write):
     lines = done.stdout.decode().splitlines()
     assert [lines[i] for i in (6, -3, -1)] == [";;;", " ;;;", ";;;"]
     assert not any(line.split(";")[2] == "" for i, line in enumerate(lines) if i not in (6, 22, 24))
-    assert "note: 3 rows are empty and stay so (the first is row 6 (line 7))" in done.stderr
+    assert "note: 3 rows are empty and left out, the first is row 6 (line 7)" in done.stderr
     assert "missing: 8: empty (7), 'NA' (1)" in done.stderr
 
 
@@ -84,10 +84,23 @@ def test_empty_rows_below_labels_of_another_table_stay_empty(vsa, write: Write):
     path = write("t.csv", "\n".join(["size;weight;kind;other", *others, ";;;"]).encode())
     done = vsa("label", path, "-t", "kind", "--labeled", labeled, "--device", "cpu")
     assert done.stdout.decode().splitlines()[-1] == ";;;"
-    assert "note: 1 row is empty and stays so (row 8 (line 9))" in done.stderr
+    assert "note: 1 row is empty and left out, row 8 (line 9)" in done.stderr
     path.write_text("\n".join(["size;weight", *(f"{i + 0.5};{i % 7}" for i in range(0, 20, 3)), ";"]))
     done = vsa("label", path, "-t", "kind", "--labeled", labeled, "--device", "cpu")
     lines = done.stdout.decode().splitlines()
     assert lines[0] == "size;weight;kind"
     assert lines[-1] == ";;"
     assert all(line[-1] in "ab" for line in lines[1:-1])
+
+
+def test_empty_rows_change_no_answer(vsa, write: Write):
+    rows = [f"{i % 9};{i * 37 % 101};{'ab'[i % 9 > 4] if i % 3 else ''}" for i in range(40)]
+    runs = []
+    for empty in (0, 30):
+        path = write("t.csv", "\n".join(["size;weight;kind", *rows, *[";;"] * empty]).encode())
+        done = vsa("label", path, "-t", "kind", "--confidence", "--proportions", "a=40%,b=60%", "--device", "cpu")
+        runs.append(done.stdout.decode().splitlines()[: len(rows) + 1])
+    with_confidence = [[line.split(";") for line in run[1:]] for run in runs]
+    assert [cells[2] for cells in with_confidence[0]] == [cells[2] for cells in with_confidence[1]]
+    away = [abs(float(a[3] or 0) - float(b[3] or 0)) for a, b in zip(*with_confidence, strict=True)]
+    assert max(away) < 0.05  # that cells are missing is an attribute, which only the second table has

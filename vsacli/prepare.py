@@ -206,11 +206,8 @@ def without_empty_rows(target: Target, table: Table, at: int | None, *, above: i
     empty = empty_rows(table, at, np.flatnonzero(target.missing[above:]))
     if not len(empty):
         return target
-    one = len(empty) == 1
-    note = (
-        f"{len(empty):,} {'row is' if one else 'rows are'} empty and {'stays' if one else 'stay'} so "
-        f"({'' if one else 'the first is '}{table.where(int(empty[0]))})"
-    )
+    first, many = table.where(int(empty[0])), f"{len(empty):,} rows are empty and left out, the first is"
+    note = f"{many} {first}" if len(empty) > 1 else f"1 row is empty and left out, {first}"
     left = np.zeros(len(target.missing), bool)
     left[above + empty] = True
     tokens = Counter(target.missing_tokens) - Counter({"": len(empty)})
@@ -219,6 +216,7 @@ def without_empty_rows(target: Target, table: Table, at: int | None, *, above: i
         missing=target.missing & ~left,
         missing_tokens=dict(tokens),
         ignored=left if target.ignored is None else target.ignored | left,
+        empty=left,
         notes=[*target.notes, note],
     )
 

@@ -11,7 +11,7 @@ import torch
 
 from tests.nn.tasks import batch_of, episode
 from vsacli import VSAClassifier
-from vsacli.nn.closed_forms import CAUTION, EXPECTED, FEW_ROWS, MOST, TEMPER, ClosedForms
+from vsacli.nn.closed_forms import EXPECTED, FEW_ROWS, MORE_THAN, MOST, TEMPER, ClosedForms
 from vsacli.nn.kernel_ridge import ALL, kernel_ridge_answers
 from vsacli.tasks.episode import Episode
 
@@ -42,15 +42,18 @@ def test_weights_follow_the_formula() -> None:
     forms, _ = both(e, sure)
     y = e.y[:LABELED]
     left_out = forms.logistic.left_out.numpy()
-    logistic = -np.log(left_out[np.arange(LABELED), y]).mean()
+    logistic = -np.log(left_out[np.arange(LABELED), y])
     ridge = kernel_ridge_answers(batch_of(e), more=True)[0, :LABELED, :, ALL].numpy()
     scores = forms.sharpness * (ridge + np.bincount(y) / LABELED)
-    kernel = (np.log(np.exp(scores).sum(1)) - scores[np.arange(LABELED), y]).mean()
+    kernel = np.log(np.exp(scores).sum(1)) - scores[np.arange(LABELED), y]
     p = np.array([sure, *[(1 - sure) / (CLASSES - 1)] * (CLASSES - 1)])
     entropy = -(p * np.log(p)).sum()
-    expected = (UNLABELED * entropy + FEW_ROWS * EXPECTED * logistic) / (UNLABELED + FEW_ROWS)
-    better = LABELED * (expected - np.array([logistic, kernel])) - np.array(CAUTION)
-    shares = np.exp(np.array([0, *better / TEMPER]))
+    expected = (UNLABELED * entropy + FEW_ROWS * EXPECTED * logistic.mean()) / (UNLABELED + FEW_ROWS)
+    better = [
+        LABELED * (expected - losses.mean()) - LABELED**0.5 * losses.std() - least
+        for losses, least in zip((logistic, kernel), MORE_THAN, strict=True)
+    ]
+    shares = np.exp(np.array([0, *better]) / TEMPER)
     np.testing.assert_allclose(forms.weights, MOST * shares[1:] / shares.sum(), rtol=1e-6)
 
 
@@ -60,7 +63,7 @@ def test_forms_are_followed_where_labels_speak_for_them_and_not_beside_a_sure_ne
     unsure, pooled = both(e, 1 / CLASSES)
     assert unsure.weights.sum() > 0.6
     assert (pooled.argmax(1).numpy() == truth).mean() > 0.75
-    sure, pooled = both(e, 0.998)
+    sure, pooled = both(e, 0.95)
     assert sure.weights.sum() < 0.05
     assert (pooled.argmax(1) == 0).all()
 
@@ -78,6 +81,32 @@ def test_one_label_per_class_says_nothing_of_forms() -> None:
     ridge = kernel_ridge_answers(batch, more=True)[..., ALL]
     network = torch.full((UNLABELED, CLASSES), 1 / CLASSES, dtype=torch.float64)
     assert ClosedForms.of(batch, ridge[:, :LABELED], network) is None
+
+
+def test_copies_of_labeled_rows_are_no_evidence() -> None:
+    e = linear(1.0)
+    forms, _ = both(e, 0.4)
+    copies = [*np.repeat(np.arange(LABELED), 3), *range(LABELED, len(e.y))]
+    batch = batch_of(replace(e, x=e.x[copies], y=e.y[copies], n_labeled=3 * LABELED))
+    ridge = kernel_ridge_answers(batch, more=True)[..., ALL]
+    network = torch.tensor([[0.4, 0.3, 0.3]], dtype=torch.float64).repeat(UNLABELED, 1)
+    of_copies = ClosedForms.of(batch, ridge[:, : 3 * LABELED], network)
+    assert of_copies is not None
+    assert of_copies.weights[1] < 0.01  # each label stands in the twin of its row
+    assert of_copies.weights.sum() < forms.weights.sum() + 0.1
+
+
+def test_classes_of_one_label_leave_more_to_the_network() -> None:
+    """Forms that are judged by two classes do not decide about the third."""
+    e = linear()
+    others = np.flatnonzero(e.y[:LABELED] == 2)[1:]
+    kept = np.setdiff1d(np.arange(len(e.y)), others)
+    batch = batch_of(replace(e, x=e.x[kept], y=e.y[kept], n_labeled=LABELED - len(others)))
+    ridge = kernel_ridge_answers(batch, more=True)[..., ALL]
+    network = torch.full((UNLABELED, CLASSES), 1 / CLASSES, dtype=torch.float64)
+    forms = ClosedForms.of(batch, ridge[:, : batch.n_labeled], network)
+    assert forms is not None
+    assert forms.weights.sum() <= MOST * (2 / 3) ** 2
 
 
 @pytest.mark.parametrize("rows", [1, 7])

@@ -16,6 +16,7 @@ CLASSES, ATTRIBUTES = 3, 4
 @pytest.fixture
 def long_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logistic, "STEPS", 2000)
+    monkeypatch.setattr(logistic, "SETTLED", 1e-9)
 
 
 def task(rows: int = 24, attributes: int = ATTRIBUTES, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -28,7 +29,7 @@ def task(rows: int = 24, attributes: int = ATTRIBUTES, seed: int = 0) -> tuple[n
 
 
 def learned(z: np.ndarray, y: np.ndarray) -> Logistic:
-    return Logistic.of(torch.from_numpy(z), torch.from_numpy(y), CLASSES)
+    return Logistic.of(torch.from_numpy(z), torch.from_numpy(y), CLASSES, torch.ones(len(y), dtype=torch.float64))
 
 
 def reference(z: np.ndarray, y: np.ndarray, at: np.ndarray, strength: float) -> np.ndarray:
@@ -80,3 +81,13 @@ def test_other_orders_of_attributes_give_the_same_answers() -> None:
         learned(z[:, order], y).answers(torch.from_numpy(others[:, order])),
         atol=1e-9,
     )
+
+
+def test_equal_rows_are_left_out_together() -> None:
+    """A row says nothing of what its copy would be answered without it: labels by chance stay hard to tell."""
+    rng = np.random.default_rng(0)
+    z, y = rng.normal(size=(12, 8)), rng.permutation(12) % CLASSES
+    twice = np.concatenate([z, z])
+    found = learned(twice, np.concatenate([y, y])).left_out.numpy()
+    np.testing.assert_allclose(found[:12], found[12:], atol=1e-9)
+    assert -np.log(found[np.arange(12), y]).mean() > 0.9 * np.log(CLASSES)

@@ -72,6 +72,8 @@ class Known:
         Unlabeled rows of such a table, for all others to be asked about beside them (:meth:`Reading.kept_beside`).
     further : ndarray of bool, shape (M,), optional
         Attributes that the network reads the table without as well as with; the answers are averaged.
+    unread : ndarray of bool, shape (n,), optional
+        Rows that are neither labeled nor asked about nor read beside others.
     contexts : KeptContexts, optional
         What was read for that, so that the next rows need not wait for it again.
     logarithms : bool
@@ -88,6 +90,7 @@ class Known:
     groups: ClassGroups | None = None
     beside: np.ndarray | None = None
     further: np.ndarray | None = None
+    unread: np.ndarray | None = None
     contexts: KeptContexts | None = None
     logarithms: bool = True
     scale: TargetScale | None = None
@@ -129,7 +132,8 @@ class Reading:
     ) -> None:
         self.checkpoint, self.x = checkpoint, x
         self.config, self.known = config or InferenceConfig(), known or Known()
-        self.support, self.rows = np.flatnonzero(labeled), np.flatnonzero(~labeled)
+        asked = ~labeled if self.known.unread is None else ~(labeled | self.known.unread)
+        self.support, self.rows = np.flatnonzero(labeled), np.flatnonzero(asked)
         if not len(self.support):
             raise DataError("no labeled row: give at least one label")
         self.classes = checkpoint.kind == "classification"

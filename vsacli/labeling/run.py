@@ -295,10 +295,11 @@ def _ask_network(
         target.codes[given] if classification else target.numbers[given],
         len(target.classes) if classification else 0,
         config=config,
-        known=replace(known, proportions=proportions_of(job, target)),
+        known=replace(known, proportions=proportions_of(job, target), unread=target.empty),
         progress=job.progress,
     )
     job.report.checkpoint, job.report.device = checkpoint.name, prediction.device
     job.report.graph_rows, job.report.student_rows = prediction.graph_rows, prediction.student_rows
     job.report.logarithms = prediction.logarithms
-    return prediction.only(target.missing[~given])
+    asked = ~given if target.empty is None else ~(given | target.empty)
+    return prediction.only(target.missing[asked])

@@ -30,12 +30,13 @@ def proportions_of(job: Job, target: Target) -> Proportions | None:
     shares = np.array(list(report.assumed.values()))
     own = target.codes[job.n_above :][target.given[job.n_above :]]
     counts = np.array(list(count_by_class(own, target.classes).values()))
-    if over := int((counts > shares * report.rows + 0.5).sum()):
+    rows = report.rows - (0 if target.empty is None else int(target.empty.sum()))
+    if over := int((counts > shares * rows + 0.5).sum()):
         report.notes.append(
             f"more rows are labeled than {OPTION} leaves for {'one class' if over == 1 else f'{over} classes'}: "
             f"nothing is filled with {'it' if over == 1 else 'them'}"
         )
-    return Proportions(left_over(shares, counts, report.rows))
+    return Proportions(left_over(shares, counts, rows))
 
 
 def note_on_shares(report: LabelReport) -> None:

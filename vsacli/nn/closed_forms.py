@@ -1,7 +1,7 @@
 """Classes answered in closed form beside the network's answers, and how far each form is followed.
 
-A network of a few layers, trained with a handful of labels, draws straight boundaries between classes only roughly, and
-learns little from the hundredth label. Logistic regression finds the one, kernel ridge regression uses the other.
+A network of a few layers, trained with a handful of labels, draws straight boundaries between classes only roughly,
+which logistic regression finds exactly; and it learns little from the hundredth label, unlike kernel ridge regression.
 Each is followed as far as labels say: by how much better it answers them, left out, than the network expects to answer.
 """
 
@@ -18,29 +18,31 @@ from vsacli.nn.inputs import observed_values
 from vsacli.nn.logistic import LEAST, Logistic
 from vsacli.nn.scales import ZScores, softly_limited
 
-CAUTION = (2.0, 20.0)
-"""Nats by which logistic and kernel ridge regression must be better: the second is the more of few labels' fools, since
-kernels that look at few attributes have chosen them by all labels."""
+MORE_THAN = (5.0, 20.0)
+"""Nats by which logistic and kernel ridge regression must be better. The second is more easily fooled by few labels,
+since its kernels of few attributes choose these by all labels."""
 
-TEMPER = 4.0  # nats by which a form must be better still to be followed 2.7 times as far
+TEMPER = 2.0  # nats by which a form must be better still to be followed 2.7 times as far
 MOST = 0.8  # of an answer is that of closed forms
 SHARPNESS = tuple(0.5 * 32.0 ** (i / 15) for i in range(16))  # of the softmax of kernel ridge answers
 FEW_ROWS = 16  # whose entropies count as much as what is expected without them
 EXPECTED = 0.9  # loss of the network, in losses of logistic regression: so much it is on real tables
-FLOOR = 1e-5  # probability of a class when answers are multiplied
+FLOOR = 1e-6  # probability of a class when answers are multiplied
 
 
 @dataclass(frozen=True)
 class ClosedForms:
-    r"""Logistic regression and kernel ridge regression (ALL) of one task's labeled rows, and the weight of each.
+    r"""Logistic regression and kernel ridge regression of one task's labeled rows, and the weight of each.
 
-    With the mean loss :math:`e_k` of form k on n labels that are left out, and the mean entropy H of the network's
-    answers, which is the loss that it expects,
+    With the mean :math:`e_k` and deviation :math:`s_k` of the losses of form k on n labels that are left out, and the
+    loss H that the network expects,
 
-    .. math:: p(c \mid x) \propto \prod_k p_k(c \mid x)^{w_k}, \qquad
-              w_k = 0.8 \, \mathrm{softmax}_k \left( (n (H - e_k) - a_k) / 4 \right),
+    .. math:: p(c \mid x) \propto \prod_k p_k(c \mid x)^{w_k}, \qquad w_k = 0.8 \, q^2 \,
+              \mathrm{softmax}_k \left( (n (H - e_k) - \sqrt{n} s_k - a_k) / 2 \right),
 
-    where the network's own exponent is 0, and its weight what the others leave of 1.
+    where the network's own exponent is 0, and its weight what the others leave of 1. H is the mean entropy of its
+    answers, to which 16 rows of 0.9 times the loss of logistic regression are added for tables of few rows. Only labels
+    of classes that have another one can be left out; q is the share of such classes. Rows that are equal count as one.
 
     Attributes
     ----------
@@ -48,7 +50,7 @@ class ClosedForms:
         Of the attributes.
     logistic : Logistic
     sharpness : float
-        Of the softmax of kernel ridge answers.
+        Of the softmax of kernel ridge answers, those of all kernels averaged.
     shares : Tensor, shape (1, C)
         Of the labels.
     weights : Tensor, shape (2,)
@@ -63,7 +65,7 @@ class ClosedForms:
     @classmethod
     @torch.no_grad()
     def of(cls, batch: TaskBatch, ridge: Tensor, probabilities: Tensor) -> Self | None:
-        """Learn from a task; None if fewer than two classes have two labels.
+        """Learn from a task; None if labels are too few to speak for any form.
 
         Parameters
         ----------
@@ -75,22 +77,29 @@ class ClosedForms:
             The network's, for its unlabeled rows.
         """
         y = batch.y[0].cpu()
-        n_classes = batch.class_mask.shape[1]
-        counts = torch.bincount(y, minlength=n_classes)
-        if (counts > 1).sum() < 2:
-            return None
+        counts = torch.bincount(y, minlength=batch.class_mask.shape[1])
         x, seen = _values(batch)
+        told, times = counts[y] > 1, _times(x[0, : len(y)], seen[0, : len(y)])
+        each = torch.stack(
+            [told / times, (told & (times == 1)).double()]
+        )  # (2, L); a twin tells kernel ridge the label
+        entropies = _entropy(probabilities.double())
+        if (counts > 1).sum() < 2 or each[0].sum() * entropies.mean() < MORE_THAN[0]:
+            return None
         scores = ZScores.of(x, seen)
-        logistic = Logistic.of(softly_limited(scores(x, seen))[0, : len(y)], y, n_classes)
+        logistic = Logistic.of(softly_limited(scores(x, seen))[0, : len(y)], y, len(counts), each[0])
         shares = (counts / len(y)).double().unsqueeze(0)
-        told = counts[y] > 1  # the label of the only row of a class is not known from others
-        answered = torch.stack([(s * (ridge[0].cpu().double() + shares)).softmax(-1) for s in SHARPNESS])  # (S, L, C)
-        losses = _loss(answered, y, told)
-        best = int(losses.argmin())
-        left_out = torch.stack([_loss(logistic.left_out, y, told), losses[best]])  # (2,)
-        expected = _entropy(probabilities.double()).sum() + FEW_ROWS * EXPECTED * left_out[0]
-        better = told.sum() * (expected / (len(probabilities) + FEW_ROWS) - left_out) - torch.tensor(CAUTION)
-        weights = MOST * torch.softmax(torch.cat([better.new_zeros(1), better / TEMPER]), 0)[1:]
+        by_ridge = torch.stack([(s * (ridge[0].cpu().double() + shares)).softmax(-1) for s in SHARPNESS])  # (S, L, C)
+        losses = _losses(by_ridge, y)
+        best = int((losses @ each[1]).argmin())
+        left_out = torch.stack([_losses(logistic.left_out, y), losses[best]])  # (2, L)
+        n = each.sum(1)  # (2,)
+        mean = (each * left_out).sum(1) / n.clamp(min=1)
+        spread = ((each * (left_out - mean.unsqueeze(1)).square()).sum(1) / n.clamp(min=1)).sqrt()
+        expected = (entropies.sum() + FEW_ROWS * EXPECTED * mean[0]) / (len(entropies) + FEW_ROWS)
+        better = n * (expected - mean) - n.sqrt() * spread - torch.tensor(MORE_THAN)
+        known = (counts > 1).sum() / (counts > 0).sum()
+        weights = MOST * known**2 * torch.softmax(torch.cat([better.new_zeros(1), better / TEMPER]), 0)[1:]
         return cls(scores, logistic, SHARPNESS[best], shares, weights)
 
     @torch.no_grad()
@@ -122,10 +131,15 @@ def _values(batch: TaskBatch) -> tuple[Tensor, Tensor]:
     return x.cpu().double(), seen.cpu()
 
 
-def _loss(answers: Tensor, y: Tensor, told: Tensor) -> Tensor:
-    """Mean of minus the log of the probabilities (..., L, C) of classes (L,), over the rows that are `told`."""
-    right = answers[..., torch.arange(len(y)), y]  # (..., L)
-    return -right[..., told].clamp(min=LEAST).log().mean(-1)
+def _times(x: Tensor, seen: Tensor) -> Tensor:
+    """How often each row (L, M) is among them, (L,)."""
+    _, which, times = torch.unique(torch.cat([x, seen], 1), dim=0, return_inverse=True, return_counts=True)
+    return times[which]
+
+
+def _losses(answers: Tensor, y: Tensor) -> Tensor:
+    """Minus the log of the probabilities (..., L, C) of classes (L,): (..., L)."""
+    return -answers[..., torch.arange(len(y)), y].clamp(min=LEAST).log()
 
 
 def _entropy(probabilities: Tensor) -> Tensor:

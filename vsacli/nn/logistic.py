@@ -13,19 +13,19 @@ from torch import Tensor
 
 STRENGTHS = (0.03, 0.3, 3.0, 30.0)  # of the labels as against weights of 0 (the C of scikit-learn)
 FOLDS = 5  # at most
-STEPS = 60
-CAUTION = 0.5  # in averaging strengths: the power to which the likelihoods of left-out labels are raised
+STEPS, CHECKED_EVERY, SETTLED = 60, 10, 1e-5  # at most; fewer if no weight moves by more than the last
+EVENLY = 0.5  # strengths are averaged: the power to which the likelihoods of left-out labels are raised
 LEAST = 1e-4  # probability of a class
-TINY = 1e-9
+TINY = 1e-9  # keeps the factors of the free constant positive
 
 
 @dataclass(frozen=True)
 class Logistic:
     r"""Multinomial logistic regression with a penalty of :math:`\lVert W \rVert^2 / 2C`, averaged over several C.
 
-    Strengths are averaged by the likelihood of labels left out, a fifth of each class at a time. All problems are
-    solved together, by accelerated steps on a quadratic bound (Böhning, 1992: the Hessian is at most half that of
-    least squares). Where classes are far apart the strongest are stopped short of the solution.
+    Strengths are averaged by the likelihood of labels left out, a fifth of each class at a time and equal rows
+    together. All problems are solved together, by accelerated steps on a quadratic bound (Böhning, 1992: the Hessian
+    is at most half that of least squares). Where classes are far apart the strongest are stopped short of the solution.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Logistic:
 
     @classmethod
     @torch.no_grad()
-    def of(cls, z: Tensor, y: Tensor, n_classes: int) -> Self:
+    def of(cls, z: Tensor, y: Tensor, n_classes: int, weights: Tensor) -> Self:
         """Learn from labeled rows.
 
         Parameters
@@ -54,8 +54,10 @@ class Logistic:
             Classes.
         n_classes : int
             C.
+        weights : Tensor, shape (L,)
+            How much each left-out label counts when strengths are averaged.
         """
-        folds = _folds(y)  # (L,)
+        folds = _folds(z, y)  # (L,)
         k = int(folds.max()) + 1
         u, s, v = torch.linalg.svd(z, full_matrices=False)  # as many attributes as rows at most
         features = _with_constant(u * s)  # (L, r + 1)
@@ -68,10 +70,10 @@ class Logistic:
         found = found.unflatten(0, (len(STRENGTHS), k + 1))  # (S, k + 1, r + 1, C)
         scores = torch.einsum("lr,slrc->slc", features, found[:, folds])
         left_out = scores.softmax(-1)  # (S, L, C)
-        loss = -left_out[:, torch.arange(len(y), device=y.device), y].clamp(min=LEAST).log().sum(1)
-        shares = torch.softmax(-CAUTION * loss, 0)
-        weights = torch.cat([v.T @ found[:, -1, :-1], found[:, -1, -1:]], 1)
-        return cls(weights, shares, torch.einsum("s,slc->lc", shares, left_out))
+        loss = -left_out[:, torch.arange(len(y), device=y.device), y].clamp(min=LEAST).log() @ weights
+        shares = torch.softmax(-EVENLY * loss, 0)
+        of_attributes = torch.cat([v.T @ found[:, -1, :-1], found[:, -1, -1:]], 1)
+        return cls(of_attributes, shares, torch.einsum("s,slc->lc", shares, left_out))
 
     @torch.no_grad()
     def answers(self, z: Tensor) -> Tensor:
@@ -79,10 +81,13 @@ class Logistic:
         return torch.einsum("s,snc->nc", self.shares, (_with_constant(z) @ self.weights).softmax(-1))
 
 
-def _folds(y: Tensor) -> Tensor:
-    """In which fold each row is left out, (L,): the rows of each class are dealt out in turn."""
-    same = y.unsqueeze(0) == y.unsqueeze(1)  # (L, L)
-    return same.tril(-1).sum(1) % FOLDS
+def _folds(z: Tensor, y: Tensor) -> Tensor:
+    """In which fold each row is left out, (L,): the rows of each class are dealt out in turn, equal ones together."""
+    place = torch.arange(len(y), device=y.device)
+    _, which = torch.unique(z, dim=0, return_inverse=True)
+    first = torch.full_like(place, len(y)).scatter_reduce(0, which, place, "amin")[which]
+    before = ((y.unsqueeze(0) == y.unsqueeze(1)) & (first == place)).tril(-1).sum(1)
+    return before[first] % FOLDS
 
 
 def _with_constant(z: Tensor) -> Tensor:
@@ -108,7 +113,7 @@ def _solved(x: Tensor, y: Tensor, keep: Tensor, penalties: Tensor) -> Tensor:
     factor = torch.linalg.cholesky(bound + torch.diag_embed(penalty[..., 0] + TINY))
     weights = x.new_zeros(len(keep), x.shape[1], y.shape[1])
     ahead, momentum = weights, x.new_ones(len(keep), 1, 1)
-    for _ in range(STEPS):
+    for step in range(STEPS):
         wrong = keep.unsqueeze(-1) * ((x @ ahead).softmax(-1) - y)  # (P, L, C)
         gradient = x.T @ wrong + penalty * ahead
         new = ahead - torch.cholesky_solve(gradient, factor)
@@ -116,5 +121,8 @@ def _solved(x: Tensor, y: Tensor, keep: Tensor, penalties: Tensor) -> Tensor:
         momentum = torch.where(uphill, torch.ones_like(momentum), momentum)
         after = (1 + (1 + 4 * momentum.square()).sqrt()) / 2
         ahead = new + torch.where(uphill, 0.0, (momentum - 1) / after) * (new - weights)
+        moved = new - weights
         weights, momentum = new, after
+        if (step + 1) % CHECKED_EVERY == 0 and moved.abs().max() < SETTLED:
+            break
     return weights

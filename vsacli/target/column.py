@@ -55,6 +55,8 @@ class Target:
     """What was decided about doubtful cells, one line each."""
     ignored: np.ndarray | None = None
     """bool[n]: cells that are kept as they are, though they say nothing to learn from; None: there are none."""
+    empty: np.ndarray | None = None
+    """bool[n]: which of these are in rows where nothing is written at all; None: no row is."""
     _spellings: pa.Array | None = None
     _type: pa.DataType | None = None
     _style: NumberStyle = field(default_factory=NumberStyle)
@@ -234,8 +236,8 @@ def read_target(
     target.numbers = new[found.label]
     target._style = numeric.style
     if not numeric.style.exponent and not numeric.style.feet:
-        percent = numeric.style.suffix.strip() == "%"
-        target._domain = Domain.of(numeric.values, counts, numeric.style.decimals, percent=percent)
+        unit = (numeric.style.prefix + numeric.style.suffix).strip()
+        target._domain = Domain.of(numeric.values, counts, numeric.style.decimals, unit)
     return target
 
 

@@ -14,8 +14,11 @@ _CHANCE = 1e-3
 """A step is accepted if all labels would be multiples of it by chance with a lower probability."""
 
 _WHOLES = (100.0, 1.0)
-_AT_THE_WHOLE = 2
+_AT_THE_WHOLE = 3
 """Labels that equal a whole, if none is larger, for it to be the end of the scale."""
+
+_LARGE_PERCENTAGE = 50.0
+"""Labels in percent of which none is larger may well be growth, which has no end."""
 
 _STEPS = tuple(Decimal(mantissa).scaleb(power) for power in range(9, -7, -1) for mantissa in (5, "2.5", 2, 1))
 _MOST_STEPS = 2.0**52  # beyond, a double does not count
@@ -30,7 +33,7 @@ class Domain:
     step: Decimal | None = None
 
     @classmethod
-    def of(cls, values: np.ndarray, counts: np.ndarray, decimals: int, *, percent: bool = False) -> Domain:
+    def of(cls, values: np.ndarray, counts: np.ndarray, decimals: int, unit: str = "") -> Domain:
         """Read it off the distinct labels (k,).
 
         Parameters
@@ -39,8 +42,8 @@ class Domain:
             The labels, finite, and how often each is given.
         decimals : int
             Digits of the longest of them.
-        percent : bool
-            Whether they are written with a percent sign.
+        unit : str
+            What is written beside them.
         """
         n = int(counts.sum())
         if n < _FEWEST:
@@ -49,7 +52,7 @@ class Domain:
         low, high = (float(end) for end in (values.min(), values.max()))
         least = float(step) if step is not None else 10.0**-decimals
         if low >= 0:
-            end = _whole(high, int(counts[values.argmax()]), decimals, percent)
+            end = _whole(high, int(counts[values == high].sum()), decimals, unit)
             return cls(low=0.0 if low == 0 else min(low, max(least, low / 10)), high=end, step=step)
         if high <= 0:
             return cls(high=0.0 if high == 0 else max(high, min(-least, high / 10)), step=step)
@@ -73,11 +76,11 @@ class Domain:
         return found
 
 
-def _whole(largest: float, times: int, decimals: int, percent: bool) -> float:
+def _whole(largest: float, times: int, decimals: int, unit: str) -> float:
     """The end of a scale of shares, given the largest label and how often it is there; infinite if there is none."""
-    if percent and largest <= 100:
-        return 100.0
-    at_the_end = times >= _AT_THE_WHOLE and largest in _WHOLES
+    if unit == "%":
+        return 100.0 if _LARGE_PERCENTAGE < largest <= 100 else np.inf
+    at_the_end = not unit and times >= _AT_THE_WHOLE and largest in _WHOLES
     return largest if at_the_end and (decimals or largest > 1) else np.inf
 
 
