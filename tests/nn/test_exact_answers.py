@@ -38,3 +38,15 @@ def test_sums_of_attributes_are_answered_exactly() -> None:
     away = np.abs(mean - y[30:])
     assert away.mean() < 0.005 * y.std()
     assert (away < 3 * std).mean() > 0.95
+
+
+def test_sums_of_skewed_amounts_are_exact_far_from_all_labels() -> None:
+    rng = np.random.default_rng(1)
+    x = pd.DataFrame(
+        {"work": rng.lognormal(4, 0.6, 500), "material": rng.lognormal(4, 1, 500), "other": rng.normal(size=500)}
+    )
+    y = x["work"] + x["material"]
+    given = y.where(np.arange(500) < 30)
+    away = np.abs(VSARegressor().fit(x, given).predict(x[30:]) - y[30:])
+    assert y[30:].max() > 3 * given.max()
+    assert away.max() < 0.01 * y.std()

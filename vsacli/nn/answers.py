@@ -12,7 +12,7 @@ from vsacli.nn.heads import GPHead, LabelPropagationHead, PrototypeHead
 
 FAR_SURER = 4.0  # in standard deviations
 CAUTIOUS = 8.0  # how much larger than on labeled rows the squared error may be elsewhere
-LEAST_LEFT = 0.1  # of the network's variance
+LEAST_LEFT = 0.01  # of the network's variance
 
 Head = PrototypeHead | LabelPropagationHead | GPHead
 

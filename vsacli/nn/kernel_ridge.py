@@ -35,7 +35,8 @@ FEWEST = (1, 2, 4)  # attributes that a kernel of FEW looks at
 FEW_LENGTHS = (2.0,)
 TIE = 1e-5  # squared correlations that differ by less are equal: two labels correlate fully with every attribute
 CAUTION = 0.5  # in averaging all models: many have a low error by chance
-BEYOND = 0.5  # no answer is further out than the labeled targets by this share of their range: there a line is a guess
+BEYOND = 0.5  # no answer is further out than the labeled targets by this share of their range: there a line is a guess,
+EXACT, FAR_BEYOND = 1e-3, 10.0  # but by the latter if squared errors are less than the former, of scaled targets
 WITHOUT_SOLVER = ("mps",)  # devices for which torch.linalg.eigh is not written
 
 
@@ -106,11 +107,17 @@ class KernelAnswers:
                 chosen = [i for i, of in enumerate(models) if of == model]
                 averages.append((chosen, averaged([solved[i] for i in chosen], y, mask)))
             if more:
-                averages.append((list(range(len(solved))), averaged(solved, y, mask, CAUTION)))
+                together = averaged(solved, y, mask, CAUTION)
+                if batch.y.is_floating_point():
+                    together = _exact_or(together, solved, solved[-1 - len(FEWEST) * len(FEW_LENGTHS)], y, mask)
+                averages.append((list(range(len(solved))), together))
 
             low = torch.where(mask > 0, y, torch.inf).amin(1, keepdim=True).unsqueeze(-1)  # (B, 1, C, 1)
             high = torch.where(mask > 0, y, -torch.inf).amax(1, keepdim=True).unsqueeze(-1)
             margin = BEYOND * (high - low)
+            if batch.y.is_floating_point() and more:
+                exact = (averages[ALL][1].error < EXACT)[:, None, None, None]
+                margin = torch.where(exact, FAR_BEYOND / BEYOND * margin, margin)
             limits = low - margin, high + margin
             answers = torch.stack([average.answers for _, average in averages], -1).clamp(*limits)
             errors = torch.stack([0.5 * average.error.log() for _, average in averages], -1) if more else None
@@ -189,6 +196,23 @@ def _kernels(
             kernels.append(Kernels.of(labeled, best, (), FEW_LENGTHS, linear=False))
             models += [FEW] * len(FEW_LENGTHS)
     return kernels, models
+
+
+def _exact_or(together: Average, solved: Sequence[Solved], far: Solved, y: Tensor, mask: Tensor) -> Average:
+    """The average of all models, but the linear one of values however large where it is exact.
+
+    Beyond the labeled rows those of limited values answer otherwise, though on labels they are as good.
+    """
+    alone = averaged([far], y, mask)
+    exact = (alone.error < EXACT)[:, None, None]
+    return Average(
+        torch.where(exact, alone.answers, together.answers),
+        torch.where(exact[:, 0, 0], alone.error, together.error),
+        [
+            torch.where(exact, alone.weights[0] if model is far else torch.zeros_like(weights), weights)
+            for model, weights in zip(solved, together.weights, strict=True)
+        ],
+    )
 
 
 def _values(batch: TaskBatch) -> tuple[Tensor, Tensor]:

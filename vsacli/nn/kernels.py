@@ -10,7 +10,7 @@ from torch import Tensor
 
 from vsacli.nn.heads.distance import squared_distances
 
-FAR = 10.0  # largest z-score that the linear kernel sees
+FAR = 10.0  # largest z-score that the linear kernel of limited values sees
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Kernels:
         if self.linear:
             root = self.weights.sqrt()
             z, labeled = (
-                (these.far if self.far else these.straight).clamp(-FAR, FAR) * root for these in (rows, self.labeled)
+                (these.far if self.far else these.straight.clamp(-FAR, FAR)) * root for these in (rows, self.labeled)
             )
             found.append(z @ labeled.transpose(1, 2))
         if self.rbf:
