@@ -104,3 +104,40 @@ def test_empty_rows_change_no_answer(vsa, write: Write):
     assert [cells[2] for cells in with_confidence[0]] == [cells[2] for cells in with_confidence[1]]
     away = [abs(float(a[3] or 0) - float(b[3] or 0)) for a, b in zip(*with_confidence, strict=True)]
     assert max(away) < 0.05  # that cells are missing is an attribute, which only the second table has
+
+
+AMOUNTS = [12.5, 890.0, 33.25, 1204.5, 75.0, 8.0, 410.75, 96.0, 51.5, 260.0, 17.25, 640.0]
+
+
+def with_totals(amounts: list[float], *below: str) -> bytes:
+    spelled = [f"{amount:,.2f} €".translate(str.maketrans(",.", ".,")) for amount in amounts]
+    rows = [
+        f"K{i}x;{cell};{'ja' if amount > 100 else 'nein'}"
+        for i, (cell, amount) in enumerate(zip(spelled, amounts, strict=True))
+    ]
+    rows[3], rows[7] = rows[3].rpartition(";")[0] + ";", rows[7].rpartition(";")[0] + ";"
+    return "\n".join(["Kunde;Betrag;Prüfung", *rows, *below]).encode()
+
+
+def test_totals_below_a_table_and_what_follows_get_no_label(vsa, write: Write):
+    below = ("Summe;3.698,75 €;", ";;", "Mittelwert;308,23 €;", "Quelle: SAP;;")
+    path = write("t.csv", with_totals(AMOUNTS, *below))
+    done = vsa("label", path, "-t", "Prüfung", "--device", "cpu")
+    lines = done.stdout.decode().splitlines()
+    assert tuple(lines[-4:]) == below
+    assert all(line.endswith(("ja", "nein")) for line in lines[1:-4])
+    assert "missing: 2: empty (2)" in done.stderr
+    assert "note: row 13 (line 14) holds totals and is left out, and so are 2 below it" in done.stderr
+    assert "note: 1 row is empty and left out, row 14 (line 15)" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("amounts", "last"),
+    [(AMOUNTS, "4.698,75 €"), (AMOUNTS[:9], "2.781,50 €"), ([-1.0, 1.0] * 6, "0,00 €")],
+    ids=["another number", "a sum of few", "a sum smaller than its parts"],
+)
+def test_a_last_row_that_is_no_total_gets_a_label(vsa, write: Write, amounts: list[float], last: str):
+    path = write("t.csv", with_totals(amounts, f"K99x;{last};"))
+    done = vsa("label", path, "-t", "Prüfung", "--device", "cpu")
+    assert done.stdout.decode().splitlines()[-1].endswith(("ja", "nein"))
+    assert "totals" not in done.stderr

@@ -157,10 +157,10 @@ def read_label_column(table: Table, at: int, options: ReadOptions) -> Target:
     if filled is not None:
         try:
             kept = keep(read_labels(without(cells, filled), table, options, headers), cells, filled)
-            return without_empty_rows(kept, table, at)
+            return without_rows_of_nothing(kept, table, at)
         except DataError:
             pass  # no other label: these are the given ones
-    return without_empty_rows(read_labels(cells, table, options, headers), table, at)
+    return without_rows_of_nothing(read_labels(cells, table, options, headers), table, at)
 
 
 def read_labels(cells: pa.Array, table: Table, options: ReadOptions, headers: Sequence[int] = ()) -> Target:
@@ -189,8 +189,8 @@ def read_labels(cells: pa.Array, table: Table, options: ReadOptions, headers: Se
     )
 
 
-def without_empty_rows(target: Target, table: Table, at: int | None, *, above: int = 0) -> Target:
-    """The labels of a table, of which the rows in which nothing is written get none.
+def without_rows_of_nothing(target: Target, table: Table, at: int | None, *, above: int = 0) -> Target:
+    """The labels of a table, of which empty rows and the totals below it get none and are not read.
 
     Parameters
     ----------
@@ -201,23 +201,31 @@ def without_empty_rows(target: Target, table: Table, at: int | None, *, above: i
         The place of the label column in `table`, if it has one.
     above : int
     """
-    from vsacli.tables.empty_rows import empty_rows
+    from vsacli.tables.rows_of_nothing import empty_rows, total_rows
 
-    empty = empty_rows(table, at, np.flatnonzero(target.missing[above:]))
-    if not len(empty):
+    missing = target.missing[above:]
+    empty = empty_rows(table, at, np.flatnonzero(missing))
+    totals = np.setdiff1d(total_rows(table, at), [*np.flatnonzero(~missing), *empty])
+    left = np.concatenate([empty, totals])
+    if not len(left):
         return target
-    first, many = table.where(int(empty[0])), f"{len(empty):,} rows are empty and left out, the first is"
-    note = f"{many} {first}" if len(empty) > 1 else f"1 row is empty and left out, {first}"
-    left = np.zeros(len(target.missing), bool)
-    left[above + empty] = True
-    tokens = Counter(target.missing_tokens) - Counter({"": len(empty)})
+    notes = [*target.notes]
+    if len(empty):
+        first, many = table.where(int(empty[0])), f"{len(empty):,} rows are empty and left out, the first is"
+        notes.append(f"{many} {first}" if len(empty) > 1 else f"1 row is empty and left out, {first}")
+    if len(totals):
+        below = f", and so are {len(totals) - 1} below it" if len(totals) > 1 else ""
+        notes.append(f"{table.where(int(totals[0]))} holds totals and is left out{below}")
+    unread = np.zeros(len(target.missing), bool)
+    unread[above + left] = True
+    tokens = Counter(target.missing_tokens) - Counter({"": len(left)})
     return replace(
         target,
-        missing=target.missing & ~left,
+        missing=target.missing & ~unread,
         missing_tokens=dict(tokens),
-        ignored=left if target.ignored is None else target.ignored | left,
-        empty=left,
-        notes=[*target.notes, note],
+        ignored=unread if target.ignored is None else target.ignored | unread,
+        unread=unread,
+        notes=notes,
     )
 
 

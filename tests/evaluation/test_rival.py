@@ -74,6 +74,9 @@ def test_numbers_are_compared_by_their_squared_errors(number_table) -> None:
     ]
     answer = TableAnswer(table, [], rows, table.y, 2, methods, [], example, rows)
     assert better_rival(answer, methods[0]) == "ridge is better on this table: 87% of the variance explained."
+    methods[0].figures["r2"] = Interval(0.8695, 0.8, 0.9)
+    assert better_rival(answer, methods[0]) is None  # both explain 87%
+    methods[0].figures["r2"] = Interval(0.5, 0.5, 0.5)
     methods[1].figures["r2"] = Interval(-0.05, -0.3, 0.2)
     assert better_rival(answer, methods[0]) is None
     methods[1].figures["r2"] = Interval(0.87, 0.8, 0.9)

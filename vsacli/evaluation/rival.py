@@ -9,6 +9,7 @@ from vsacli.evaluation.table_answer import MethodAnswers, TableAnswer
 
 CHANCE = 0.05  # of naming a method although none is better
 AT_ONCE = 1000  # random signs of all rows
+LEAST_LEAD = 0.001  # that is worth a sentence
 
 
 def better_rival(answer: TableAnswer, method: MethodAnswers) -> str | None:
@@ -24,6 +25,8 @@ def better_rival(answer: TableAnswer, method: MethodAnswers) -> str | None:
     others = [m for m in answer.methods if m is not method and m.error is None]
     best = max(others, key=lambda m: m.figures[name].value, default=None)
     if best is None or not best.figures[name].value > 0:  # it explains nothing either
+        return None
+    if best.figures[name].value - method.figures[name].value < LEAST_LEAD:
         return None
     if chance_of_lead(answer, best, method) * len(others) > CHANCE:
         return None

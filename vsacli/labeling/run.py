@@ -234,7 +234,7 @@ def find_target(
     column = table.find(options.target) if context.table_has(options.target) else None
     cells = context.stacked_target(source_column, column)
     target = prepare.read_labels(cells, context.stacked_table(), options)
-    return context, column, prepare.without_empty_rows(target, table, column, above=context.n_rows)
+    return context, column, prepare.without_rows_of_nothing(target, table, column, above=context.n_rows)
 
 
 def describe(table: Table, options: LabelOptions, context: LabeledContext | None, target: Target) -> LabelReport:
@@ -295,11 +295,11 @@ def _ask_network(
         target.codes[given] if classification else target.numbers[given],
         len(target.classes) if classification else 0,
         config=config,
-        known=replace(known, proportions=proportions_of(job, target), unread=target.empty),
+        known=replace(known, proportions=proportions_of(job, target), unread=target.unread),
         progress=job.progress,
     )
     job.report.checkpoint, job.report.device = checkpoint.name, prediction.device
     job.report.graph_rows, job.report.student_rows = prediction.graph_rows, prediction.student_rows
     job.report.logarithms = prediction.logarithms
-    asked = ~given if target.empty is None else ~(given | target.empty)
+    asked = ~given if target.unread is None else ~(given | target.unread)
     return prediction.only(target.missing[asked])

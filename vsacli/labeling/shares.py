@@ -30,7 +30,7 @@ def proportions_of(job: Job, target: Target) -> Proportions | None:
     shares = np.array(list(report.assumed.values()))
     own = target.codes[job.n_above :][target.given[job.n_above :]]
     counts = np.array(list(count_by_class(own, target.classes).values()))
-    rows = report.rows - (0 if target.empty is None else int(target.empty.sum()))
+    rows = report.rows - (0 if target.unread is None else int(target.unread.sum()))
     if over := int((counts > shares * rows + 0.5).sum()):
         report.notes.append(
             f"more rows are labeled than {OPTION} leaves for {'one class' if over == 1 else f'{over} classes'}: "

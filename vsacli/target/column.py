@@ -55,8 +55,8 @@ class Target:
     """What was decided about doubtful cells, one line each."""
     ignored: np.ndarray | None = None
     """bool[n]: cells that are kept as they are, though they say nothing to learn from; None: there are none."""
-    empty: np.ndarray | None = None
-    """bool[n]: which of these are in rows where nothing is written at all; None: no row is."""
+    unread: np.ndarray | None = None
+    """bool[n]: which of these are in rows that describe no thing, empty or of totals; None: there are none."""
     _spellings: pa.Array | None = None
     _type: pa.DataType | None = None
     _style: NumberStyle = field(default_factory=NumberStyle)
