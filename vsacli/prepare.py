@@ -214,7 +214,8 @@ def without_rows_of_nothing(target: Target, table: Table, at: int | None, *, abo
         first, many = table.where(int(empty[0])), f"{len(empty):,} rows are empty and left out, the first is"
         notes.append(f"{many} {first}" if len(empty) > 1 else f"1 row is empty and left out, {first}")
     if len(totals):
-        below = f", and so are {len(totals) - 1} below it" if len(totals) > 1 else ""
+        n_below = len(totals) - 1
+        below = f", and so {'are' if n_below > 1 else 'is'} {n_below} below it" if n_below else ""
         notes.append(f"{table.where(int(totals[0]))} holds totals and is left out{below}")
     unread = np.zeros(len(target.missing), bool)
     unread[above + left] = True

@@ -11,12 +11,12 @@ import numpy as np
 from vsacli.support.once import Once
 
 if TYPE_CHECKING:
-    from vsacli.inference.passes import Beside, Runner
+    from vsacli.inference.passes import Left, Runner
 
 Key = tuple[int, int, int]
 """A group of attributes, a context of labeled rows, a view."""
 
-Read = tuple["np.ndarray", "Beside"]
+Read = tuple["np.ndarray", "Left"]
 """The answers for the rows that were read, and what these leave for others."""
 
 

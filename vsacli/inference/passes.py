@@ -46,7 +46,7 @@ class PassRows:
 
 
 @dataclass(frozen=True)
-class Beside:
+class Left:
     """What rows that were read leave for others that are asked about."""
 
     context: Context
@@ -93,11 +93,11 @@ class Runner:
 
         def one_pass(part: PassRows) -> np.ndarray:
             batch = self._batch(context.followed_by(part), y)
-            return self._read(self.model(batch), batch)[0]
+            return self._with_forms(self.model(batch), batch)[0]
 
         return np.concatenate(self._parts(one_pass, len(context), chunk, least))
 
-    def read(self, given: PassRows, y: np.ndarray, beside: PassRows, least: int) -> tuple[np.ndarray, Beside]:
+    def read(self, given: PassRows, y: np.ndarray, beside: PassRows, least: int) -> tuple[np.ndarray, Left]:
         """Answers (rows of ``beside``, width), and what these and labeled rows ``given`` leave for others.
 
         If memory is short, fewer are read, and the others are the first to be asked about.
@@ -108,7 +108,7 @@ class Runner:
                 with self._inference():
                     batch = self._batch(given.followed_by(beside.part(slice(rows))), y)
                     output, context = self._vsa.read(batch)
-                    found, forms = self._read(output, batch)
+                    found, forms = self._with_forms(output, batch)
                 break
             except (RuntimeError, MemoryError) as e:
                 if not is_out_of_memory(e):
@@ -116,30 +116,30 @@ class Runner:
             if rows <= least:
                 raise self._does_not_fit(len(given), beside.part(slice(rows)))
             rows //= 2
-        left = Beside(context, forms)
+        left = Left(context, forms)
         if rows < len(beside):
             found = np.concatenate([found, self.ask(left, len(given), beside.part(slice(rows, None)), least)])
         return found, left
 
-    def ask(self, beside: Beside, n_labeled: int, rows: PassRows, least: int) -> np.ndarray:
+    def ask(self, left: Left, n_labeled: int, rows: PassRows, least: int) -> np.ndarray:
         """Answers (rows, width) for rows beside those that were read, ``n_labeled`` labeled ones among them."""
 
         def one_pass(part: PassRows) -> np.ndarray:
             batch = self._batch(part)
-            output = self._vsa.ask(beside.context, batch)
+            output = self._vsa.ask(left.context, batch)
             numbers = self._numbers(output, n_labeled)
             ridge = _ridge_of(output)
-            if beside.forms is not None and ridge is not None:
-                numbers = beside.forms.pooled(numbers, batch, ridge)
+            if left.forms is not None and ridge is not None:
+                numbers = left.forms.pooled(numbers, batch, ridge)
             return numbers.numpy()
 
         return np.concatenate(self._parts(one_pass, n_labeled, rows, least))
 
-    def place(self, beside: Beside, n_labeled: int, rows: PassRows, least: int) -> np.ndarray:
+    def place(self, left: Left, n_labeled: int, rows: PassRows, least: int) -> np.ndarray:
         """Embeddings (rows, M * H^(B)) of rows beside those that were read, as :meth:`ask`."""
 
         def one_pass(part: PassRows) -> np.ndarray:
-            return self._vsa.place(beside.context, self._batch(part))[0].float().cpu().numpy()
+            return self._vsa.place(left.context, self._batch(part))[0].float().cpu().numpy()
 
         return np.concatenate(self._parts(one_pass, n_labeled, rows, least))
 
@@ -189,7 +189,9 @@ class Runner:
         assert isinstance(self.model, VSAModel)
         return self.model
 
-    def _read(self, output: ClassOutput | RegressionOutput, batch: TaskBatch) -> tuple[np.ndarray, ClosedForms | None]:
+    def _with_forms(
+        self, output: ClassOutput | RegressionOutput, batch: TaskBatch
+    ) -> tuple[np.ndarray, ClosedForms | None]:
         """Answers (u, width) for the unlabeled rows of a batch, and the closed forms with which they are pooled."""
         from vsacli.nn.closed_forms import ClosedForms
 

@@ -18,9 +18,9 @@ from vsacli.nn.inputs import observed_values
 from vsacli.nn.logistic import LEAST, Logistic
 from vsacli.nn.scales import ZScores, softly_limited
 
-MORE_THAN = (5.0, 20.0)
-"""Nats by which logistic and kernel ridge regression must be better. The second is more easily fooled by few labels,
-since its kernels of few attributes choose these by all labels."""
+MORE_THAN = (300.0, 600.0)
+"""Nats, divided by the number of labels, by which logistic and kernel ridge regression must be better. The second is
+more easily fooled by few labels, since its kernels of few attributes choose these by all labels."""
 
 TEMPER = 2.0  # nats by which a form must be better still to be followed 2.7 times as far
 MOST = 0.8  # of an answer is that of closed forms
@@ -34,11 +34,10 @@ FLOOR = 1e-6  # probability of a class when answers are multiplied
 class ClosedForms:
     r"""Logistic regression and kernel ridge regression of one task's labeled rows, and the weight of each.
 
-    With the mean :math:`e_k` and deviation :math:`s_k` of the losses of form k on n labels that are left out, and the
-    loss H that the network expects,
+    With the mean loss :math:`e_k` of form k on n labels that are left out, and the loss H that the network expects,
 
-    .. math:: p(c \mid x) \propto \prod_k p_k(c \mid x)^{w_k}, \qquad w_k = 0.8 \, q^2 \,
-              \mathrm{softmax}_k \left( (n (H - e_k) - \sqrt{n} s_k - a_k) / 2 \right),
+    .. math:: p(c \mid x) \propto \prod_k p_k(c \mid x)^{w_k}, \qquad
+              w_k = 0.8 \, q^2 \, \mathrm{softmax}_k \left( (n (H - e_k) - a_k / n) / 2 \right),
 
     where the network's own exponent is 0, and its weight what the others leave of 1. H is the mean entropy of its
     answers, to which 16 rows of 0.9 times the loss of logistic regression are added for tables of few rows. Only labels
@@ -84,7 +83,8 @@ class ClosedForms:
             [told / times, (told & (times == 1)).double()]
         )  # (2, L); a twin tells kernel ridge the label
         entropies = _entropy(probabilities.double())
-        if (counts > 1).sum() < 2 or each[0].sum() * entropies.mean() < MORE_THAN[0]:
+        n = each.sum(1)  # (2,)
+        if (counts > 1).sum() < 2 or n[0] * entropies.mean() < MORE_THAN[0] / n[0]:
             return None
         scores = ZScores.of(x, seen)
         logistic = Logistic.of(softly_limited(scores(x, seen))[0, : len(y)], y, len(counts), each[0])
@@ -93,11 +93,9 @@ class ClosedForms:
         losses = _losses(by_ridge, y)
         best = int((losses @ each[1]).argmin())
         left_out = torch.stack([_losses(logistic.left_out, y), losses[best]])  # (2, L)
-        n = each.sum(1)  # (2,)
         mean = (each * left_out).sum(1) / n.clamp(min=1)
-        spread = ((each * (left_out - mean.unsqueeze(1)).square()).sum(1) / n.clamp(min=1)).sqrt()
         expected = (entropies.sum() + FEW_ROWS * EXPECTED * mean[0]) / (len(entropies) + FEW_ROWS)
-        better = n * (expected - mean) - n.sqrt() * spread - torch.tensor(MORE_THAN)
+        better = n * (expected - mean) - torch.tensor(MORE_THAN) / n.clamp(min=1)
         known = (counts > 1).sum() / (counts > 0).sum()
         weights = MOST * known**2 * torch.softmax(torch.cat([better.new_zeros(1), better / TEMPER]), 0)[1:]
         return cls(scores, logistic, SHARPNESS[best], shares, weights)

@@ -109,7 +109,8 @@ class KernelAnswers:
             if more:
                 together = averaged(solved, y, mask, CAUTION)
                 if batch.y.is_floating_point():
-                    together = _exact_or(together, solved, solved[-1 - len(FEWEST) * len(FEW_LENGTHS)], y, mask)
+                    far = max(i for i, of in enumerate(models) if of is None)  # the last that only ALL has
+                    together = _exact_or(together, solved, solved[far], y, mask)
                 averages.append((list(range(len(solved))), together))
 
             low = torch.where(mask > 0, y, torch.inf).amin(1, keepdim=True).unsqueeze(-1)  # (B, 1, C, 1)
