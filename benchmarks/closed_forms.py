@@ -1,6 +1,6 @@
 """What closed forms are worth beside the network, for classes (vsacli.nn.closed_forms): on real and on made tables.
 
-    python benchmarks/closed_forms.py --suite DIR --shots 2,3,5,10,30,100
+    python benchmarks/closed_forms.py --suite DIR --shots 3,5,10,30,100
     python benchmarks/closed_forms.py --made
 
 Accuracy and log loss without -> with them, means over families: so many labels per class, all other rows (at most
@@ -71,7 +71,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--suite")
     parser.add_argument("--split", default="valid")
-    parser.add_argument("--shots", default="2,3,5,10,30,100")
+    parser.add_argument("--shots", default="3,5,10,30,100")
     parser.add_argument("--natural", action="store_true", help="labels in each table's own class proportions")
     parser.add_argument("--made", action="store_true")
     args = parser.parse_args()
