@@ -25,6 +25,7 @@ from tests.attributes.columns import NAN, encode, reason, text
         ("customer_id", pa.array([5, 91, 12, 44, 80, 13, 2, 70, 66]), "an id"),
         ("c", text(*(f"{i * 7919:08x}-4cdf-4fea" for i in range(1, 30))), "an id: hexadecimal"),
         ("c", pa.array([10**18 + 37 * i for i in range(20)]), "an id: integers of 19 digits"),
+        ("c", text(*(f"{i * 79193 % 10**7:07}" for i in range(20))), "an id: 7 digits with leading zeros"),
         ("c", pa.array([[1], [2]]), "each cell holds several values"),
         ("c", pa.array([{"a": 1}, {"a": 2}]), "each cell holds several values"),
         ("c", pa.array([b"a", b"b"]), "bytes"),
@@ -61,6 +62,10 @@ def test_reasons_quote_no_cell_unasked(column: pa.Array, why: str) -> None:
         ("c", pa.array([5, 91, 12, 44, 80, 13, 2, 70, 66])),  # integers, all different
         ("customer_id", pa.array([1, 2, 1, 2, 3, 3, 1, 2, 3, 1])),  # repeated: says which rows belong together
         ("humidity", pa.array([5, 91, 12, 44, 80, 13, 2, 70, 66])),  # ends in "id...": no id
+        ("postcode", text(*(f"{i * 7919 % 10**5:05}" for i in range(20)))),
+        ("c", text(*(f"{100000 + i * 79193 % 900000}" for i in range(20)))),  # no zero is written first
+        ("c", text(*(f"{i * 79193 % 10**7}" for i in range(20)))),
+        ("c", text(*(f"{i % 7:06}" for i in range(20)))),  # repeated
         ("paid", pa.array([5, 91, 12, 44, 80, 13, 2, 70, 66])),
     ],
 )

@@ -143,7 +143,7 @@ def _fit_numbers(name: str, x: np.ndarray, notation: NumberNotation, source: pa.
     fitted = encoder, encoder.of_numbers(x)
     reason = column_kinds.id_reason_of_numbers(name, x)
     if reason is None and source is not None:
-        reason = column_kinds.id_reason_of_long_numbers(x, source)
+        reason = column_kinds.id_reason_of_long_numbers(x, source) or column_kinds.id_reason_of_padded_numbers(source)
     if reason:
         raise AnId(reason, lambda: fitted, fitted)
     return fitted

@@ -34,6 +34,9 @@ MIN_SEQUENCE_ANYWHERE = 200
 NEARLY_ALL = 0.95
 """Share of different values from which a column named as an id, or spelled as one, is one."""
 
+PADDED = 6
+"""Fewest digits of an id that is written with leading zeros; postal codes have five and say where something is."""
+
 _ID_NAME = re.compile(
     r"(?:^|[^A-Za-z])(?:id|ids|uuid|guid|uid|index|idx|rowid|rownum|rownames|key|pk)$"
     r"|(?<=[a-z])(?:Id|ID|Key|Index)$|^id(?:[^A-Za-z]|$)|^unnamed: \d+$|^$|^row(?:[ _.-]?(?:number|num|no|nr|names))?$",
@@ -94,6 +97,24 @@ def id_reason_of_long_numbers(x: np.ndarray, column: pa.Array) -> str | None:
     if n_distinct >= NEARLY_ALL * len(observed):
         return f"an id: integers of {len(str(int(observed.min())))} digits or more, nearly all different"
     return None
+
+
+def id_reason_of_padded_numbers(column: pa.Array) -> str | None:
+    """The reason why a column of digits is an id, or None.
+
+    All cells have equally many digits, at least `PADDED`; some begin with a zero, and (nearly) all differ.
+    """
+    if not pa.types.is_large_string(column.type):
+        return None
+    cells = column.filter(pc.not_equal(column, ""))
+    n, lengths = len(cells), pc.utf8_length(cells)
+    if n < MIN_SEQUENCE or pc.min(lengths).as_py() < PADDED or pc.count_distinct(lengths).as_py() > 1:
+        return None
+    if not pc.any(pc.starts_with(cells, "0")).as_py() or not pc.all(pc.ascii_is_decimal(cells)).as_py():
+        return None
+    if pc.count_distinct(cells).as_py() < NEARLY_ALL * n:
+        return None
+    return f"an id: {pc.min(lengths).as_py()} digits with leading zeros, nearly all different"
 
 
 def id_reason_of_text(name: str, cells: Distinct, examples: list[str]) -> str | None:

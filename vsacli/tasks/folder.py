@@ -27,7 +27,7 @@ from vsacli.tasks.store import EncodedTable, TableStore
 
 SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
 # Changes whenever the encoding of tables does, so that cached ones are made again.
-ENCODING = 12
+ENCODING = 13
 SPLITS = ("train", "valid", "test")
 
 
