@@ -92,7 +92,7 @@ def _asked(reading: Reading, c: np.ndarray, read: np.ndarray) -> Iterator[np.nda
     others = _rows_of(reading, read)
     for group in reading.groups:
         given, rows = (PassRows(some.x[:, group], some.structure) for some in (labeled, others))
-        _, left = reading.runner.read(given, target, rows.part(slice(reading.rows_read_beside)), least)
+        _, left = reading.runner.read(given, target, rows.part(slice(reading.rows_read_beside)), least, pooled=False)
         placed = [left.context.embeddings[0, :, : len(group) * reading.runner.config.channels].float().cpu().numpy()]
         for start in range(len(placed[0]) - len(c), len(read), reading.piece_rows):
             piece = rows.part(slice(start, start + reading.piece_rows))

@@ -97,10 +97,13 @@ class Runner:
 
         return np.concatenate(self._parts(one_pass, len(context), chunk, least))
 
-    def read(self, given: PassRows, y: np.ndarray, beside: PassRows, least: int) -> tuple[np.ndarray, Left]:
+    def read(
+        self, given: PassRows, y: np.ndarray, beside: PassRows, least: int, *, pooled: bool = True
+    ) -> tuple[np.ndarray, Left]:
         """Answers (rows of ``beside``, width), and what these and labeled rows ``given`` leave for others.
 
-        If memory is short, fewer are read, and the others are the first to be asked about.
+        If memory is short, fewer are read, and the others are the first to be asked about. Where only embeddings are
+        wanted, answers need not be pooled with closed forms.
         """
         rows = len(beside)
         while True:
@@ -108,7 +111,7 @@ class Runner:
                 with self._inference():
                     batch = self._batch(given.followed_by(beside.part(slice(rows))), y)
                     output, context = self._vsa.read(batch)
-                    found, forms = self._with_forms(output, batch)
+                    found, forms = self._with_forms(output, batch, pooled=pooled)
                 break
             except (RuntimeError, MemoryError) as e:
                 if not is_out_of_memory(e):
@@ -190,13 +193,13 @@ class Runner:
         return self.model
 
     def _with_forms(
-        self, output: ClassOutput | RegressionOutput, batch: TaskBatch
+        self, output: ClassOutput | RegressionOutput, batch: TaskBatch, *, pooled: bool = True
     ) -> tuple[np.ndarray, ClosedForms | None]:
         """Answers (u, width) for the unlabeled rows of a batch, and the closed forms with which they are pooled."""
         from vsacli.nn.closed_forms import ClosedForms
 
         numbers, ridge, forms = self._numbers(output, batch.n_labeled), _ridge_of(output), None
-        if ridge is not None and self.n_classes > 1 and len(numbers):
+        if pooled and ridge is not None and self.n_classes > 1 and len(numbers):
             labeled, unlabeled = batch.apart(ridge)
             forms = ClosedForms.of(batch, labeled, numbers)
             if forms is not None:

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from vsacli.nn.batch import TaskBatch
 from vsacli.nn.inputs import observed_values
-from vsacli.nn.logistic import LEAST, Logistic
+from vsacli.nn.logistic import Logistic, log_losses
 from vsacli.nn.scales import ZScores, softly_limited
 
 MORE_THAN = (300.0, 600.0)
@@ -90,9 +90,9 @@ class ClosedForms:
         logistic = Logistic.of(softly_limited(scores(x, seen))[0, : len(y)], y, len(counts), each[0])
         shares = (counts / len(y)).double().unsqueeze(0)
         by_ridge = torch.stack([(s * (ridge[0].cpu().double() + shares)).softmax(-1) for s in SHARPNESS])  # (S, L, C)
-        losses = _losses(by_ridge, y)
+        losses = log_losses(by_ridge, y)
         best = int((losses @ each[1]).argmin())
-        left_out = torch.stack([_losses(logistic.left_out, y), losses[best]])  # (2, L)
+        left_out = torch.stack([log_losses(logistic.left_out, y), losses[best]])  # (2, L)
         mean = (each * left_out).sum(1) / n.clamp(min=1)
         expected = (entropies.sum() + FEW_ROWS * EXPECTED * mean[0]) / (len(entropies) + FEW_ROWS)
         better = n * (expected - mean) - torch.tensor(MORE_THAN) / n.clamp(min=1)
@@ -124,7 +124,7 @@ class ClosedForms:
 
 
 def _values(batch: TaskBatch) -> tuple[Tensor, Tensor]:
-    """As :func:`observed_values`, in float64 on the CPU: many small solves are no work for an accelerator."""
+    """As :func:`observed_values`, in float64 on the CPU, where many small solves are faster than on an accelerator."""
     x, seen = observed_values(batch)
     return x.cpu().double(), seen.cpu()
 
@@ -133,11 +133,6 @@ def _times(x: Tensor, seen: Tensor) -> Tensor:
     """How often each row (L, M) is among them, (L,)."""
     _, which, times = torch.unique(torch.cat([x, seen], 1), dim=0, return_inverse=True, return_counts=True)
     return times[which]
-
-
-def _losses(answers: Tensor, y: Tensor) -> Tensor:
-    """Minus the log of the probabilities (..., L, C) of classes (L,): (..., L)."""
-    return -answers[..., torch.arange(len(y)), y].clamp(min=LEAST).log()
 
 
 def _entropy(probabilities: Tensor) -> Tensor:

@@ -70,8 +70,7 @@ class Logistic:
         found = found.unflatten(0, (len(STRENGTHS), k + 1))  # (S, k + 1, r + 1, C)
         scores = torch.einsum("lr,slrc->slc", features, found[:, folds])
         left_out = scores.softmax(-1)  # (S, L, C)
-        loss = -left_out[:, torch.arange(len(y), device=y.device), y].clamp(min=LEAST).log() @ weights
-        shares = torch.softmax(-EVENLY * loss, 0)
+        shares = torch.softmax(-EVENLY * (log_losses(left_out, y) @ weights), 0)
         of_attributes = torch.cat([v.T @ found[:, -1, :-1], found[:, -1, -1:]], 1)
         return cls(of_attributes, shares, torch.einsum("s,slc->lc", shares, left_out))
 
@@ -79,6 +78,11 @@ class Logistic:
     def answers(self, z: Tensor) -> Tensor:
         """Probabilities (n, C) of rows with attributes (n, M)."""
         return torch.einsum("s,snc->nc", self.shares, (_with_constant(z) @ self.weights).softmax(-1))
+
+
+def log_losses(answers: Tensor, y: Tensor) -> Tensor:
+    """Minus the log of the probabilities (..., L, C) of classes (L,): (..., L)."""
+    return -answers[..., torch.arange(len(y), device=y.device), y].clamp(min=LEAST).log()
 
 
 def _folds(z: Tensor, y: Tensor) -> Tensor:

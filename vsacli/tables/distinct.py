@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from vsacli.tables.blank_tokens import PANDAS_TOKENS, SPACES
 
-_BLOCK = 1 << 20  # rows counted together
+_BLOCK = 1 << 20  # rows counted or looked at together
 
 
 @dataclass
@@ -91,3 +91,15 @@ def _count(codes: np.ndarray, k: int) -> np.ndarray:
     for start in range(0, len(codes), _BLOCK):  # bincount makes int64 of what it counts
         counts += np.bincount(codes[start : start + _BLOCK] + 1, minlength=k + 1)
     return counts[1:]
+
+
+def blank(cells: pa.Array) -> np.ndarray:
+    """Which cells, as `arrow_types.plain` gives them, hold nothing: null, or (text) white space alone; bool (n,)."""
+    found = np.empty(len(cells), bool)
+    for start in range(0, len(cells), _BLOCK):
+        block = cells.slice(start, _BLOCK)
+        empty = pc.is_null(block)
+        if pa.types.is_large_string(cells.type):
+            empty = pc.or_(empty, pc.fill_null(pc.equal(trimmed(block), ""), True))
+        found[start : start + _BLOCK] = empty.to_numpy(zero_copy_only=False)
+    return found

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from vsacli.tables.blank_tokens import SPACES
+from vsacli.tables.distinct import blank
 from vsacli.tables.numbers.digits import with_ascii_digits
 from vsacli.tables.numbers.notation import parse
 
@@ -34,7 +33,7 @@ def empty_rows(table: Table, target: int | None, among: np.ndarray) -> np.ndarra
     ----------
     table : Table
     target : int, optional
-        The place of its label column, if it has one; without other columns there are no empty rows.
+        The place of its label column, if it has one. If that is the only column, no row counts as empty.
     among : ndarray of int
         The rows that are looked at, from 0, ascending.
     """
@@ -43,7 +42,7 @@ def empty_rows(table: Table, target: int | None, among: np.ndarray) -> np.ndarra
     for j in range(len(table.columns)):
         if not len(among):
             break
-        among = among[_blank(table.column(j), among)]
+        among = among[blank(table.column(j).take(pa.array(among)))]
     return among
 
 
@@ -62,7 +61,7 @@ def total_rows(table: Table, target: int | None) -> np.ndarray:
         ends = pa.concat_arrays([cells.slice(first), cells.slice(0, min(first, _LOOKED_AT))])
         if not _may_be_a_sum(*np.split(_about(ends.to_pylist(), table.decimal), [_LAST])):
             continue
-        numbers = np.nan_to_num(_numbers(cells, table.decimal))
+        numbers = _numbers(cells, table.decimal)
         above = np.cumsum(numbers) - numbers
         largest = np.maximum.accumulate(np.abs(numbers))
         for row in range(first, table.n_rows):
@@ -92,14 +91,5 @@ def _about(cells: list[str | None], decimal: str) -> np.ndarray:
 
 
 def _numbers(cells: pa.Array, decimal: str) -> np.ndarray:
-    """Cells as numbers, NaN where they are none, float64 (k,)."""
-    found = parse(with_ascii_digits(cells.cast(pa.large_string()), decimal), decimal).values
-    return np.where(np.isfinite(found), found, np.nan)
-
-
-def _blank(cells: pa.Array, rows: np.ndarray) -> np.ndarray:
-    """Which of these rows' cells hold nothing, bool (k,)."""
-    some = cells.take(pa.array(rows))
-    if pa.types.is_null(some.type):
-        return np.ones(len(rows), bool)
-    return pc.fill_null(pc.equal(pc.utf8_trim(some, SPACES), ""), True).to_numpy(zero_copy_only=False)
+    """Cells as numbers, 0 where they are none, float64 (k,)."""
+    return np.nan_to_num(parse(with_ascii_digits(cells, decimal), decimal).values, posinf=0, neginf=0)

@@ -47,7 +47,7 @@ def without(cells: pa.Array, filled: np.ndarray) -> pa.Array:
 def keep(target: Target, cells: pa.Array, filled: np.ndarray) -> Target:
     """A target that was read `without` the labels of an earlier run, so that these are neither filled nor given."""
     from vsacli.tables.arrow_types import plain
-    from vsacli.target.sparse import blank
+    from vsacli.tables.distinct import blank
 
     kept = filled & ~blank(plain(cells, target.name)[0])
     if not kept.any():

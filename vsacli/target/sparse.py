@@ -15,25 +15,6 @@ if TYPE_CHECKING:
 
     from vsacli.target.column import Target, Task
 
-_BLOCK = 1 << 20  # cells looked at together
-
-
-def blank(cells: pa.Array) -> np.ndarray:
-    """Which cells, as `valuetypes.plain` gives them, hold nothing: null, or (text) white space alone; bool (n,)."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    from vsacli.tables.distinct import trimmed
-
-    found = np.empty(len(cells), bool)
-    for start in range(0, len(cells), _BLOCK):
-        block = cells.slice(start, _BLOCK)
-        empty = pc.is_null(block)
-        if pa.types.is_large_string(cells.type):
-            empty = pc.or_(empty, pc.fill_null(pc.equal(trimmed(block), ""), True))
-        found[start : start + _BLOCK] = empty.to_numpy(zero_copy_only=False)
-    return found
-
 
 def read_sparse_target(
     column: pa.Array,
@@ -58,6 +39,7 @@ def read_sparse_target(
     import pyarrow as pa
 
     from vsacli.tables.arrow_types import plain
+    from vsacli.tables.distinct import blank
     from vsacli.target.column import read_target
 
     cells, kind, categorical = plain(column, name)

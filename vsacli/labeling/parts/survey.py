@@ -10,7 +10,7 @@ import numpy as np
 
 from vsacli.errors import DataError
 from vsacli.labeling.parts.folder import Part
-from vsacli.target.sparse import blank
+from vsacli.tables.distinct import blank
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -17,7 +17,7 @@ from vsacli.labeling.parts.folder import Part
 from vsacli.labeling.parts.plan import Network, Plan
 from vsacli.labeling.parts.sample import columns_of_part
 from vsacli.support.progress import Progress, silent
-from vsacli.target.sparse import blank
+from vsacli.tables.distinct import blank
 
 if TYPE_CHECKING:
     from vsacli.prepare import ReadOptions
